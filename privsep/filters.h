@@ -1,0 +1,18 @@
+/*
+ * The compiled system call policies. policy/syscalls/NAME.policy is turned
+ * into filter_NAME.c at build time (policy/meson.build); an executable links
+ * just those that it loads.
+ */
+#ifndef PRIVSEP_FILTERS_H
+#define PRIVSEP_FILTERS_H
+
+#include <linux/filter.h>
+
+extern const struct sock_fprog filter_supervisor;
+extern const struct sock_fprog filter_net;
+extern const struct sock_fprog filter_exec;
+extern const struct sock_fprog filter_init;
+extern const struct sock_fprog filter_child;
+extern const struct sock_fprog filter_worker;
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * What travels inside a message's STRING or BLOB: lists of strings, the
+ * limits, and the request to start a process.
+ *
+ * A packed list is strings one after the other (buf_put_string), no count.
+ */
+#ifndef PRIVSEP_PACK_H
+#define PRIVSEP_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/limits.h"
+
+/*
+ * Check a packed list: whole, at most items_max strings of at most len_max
+ * bytes. Returns true and the number of strings in *count.
+ */
+must_use bool strings_check(
+    struct bytes list, size_t items_max, size_t len_max, size_t *count);
+/*
+ * The next string of a list that was checked: r is a reader over it. False
+ * at its end.
+ */
+must_use bool strings_next(struct reader *r, struct bytes *out);
+
+/* struct limits as u64s in table order. -EMSGSIZE, -ENOMEM. */
+must_use int limits_pack(const struct limits *l, struct buf *out);
+/* Refuses, with false, a value outside its row's bounds. */
+must_use bool limits_unpack(struct bytes packed, struct limits *l);
+
+/* envPolicy.inherit of the protocol. */
+enum env_inherit { ENV_INHERIT_NONE, ENV_INHERIT_CORE, ENV_INHERIT_ALL };
+
+/* The sandbox member of a request, as far as net reads it. */
+enum sandbox_kind {
+	SANDBOX_NULL,     /* null or absent: the policy's ceiling */
+	SANDBOX_DISABLED, /* {"type":"disabled"} */
+	SANDBOX_EXTERNAL,
+	SANDBOX_UNRESTRICTED, /* managed, file_system unrestricted */
+	SANDBOX_RESTRICTED,   /* managed, file_system restricted */
+};
+
+/* One process/start, all views borrowed. */
+struct spec {
+	struct bytes cwd;  /* absolute path without NUL */
+	struct bytes argv; /* list, at least one string */
+	struct bytes arg0; /* valid if has_arg0 */
+	struct bytes env;  /* list: name, value, name, value, ... */
+	/* envPolicy; the rest counts only if has_policy */
+	struct bytes exclude, set, include_only; /* set: name, value, ... */
+	uint32_t inherit;                        /* enum env_inherit */
+	bool has_policy;
+	bool ignore_default_excludes;
+	bool has_arg0;
+	bool tty;
+	bool pipe_stdin;
+	uint32_t sandbox;            /* enum sandbox_kind */
+	bool sandbox_network_enabled; /* its network member */
+	bool managed_network; /* enforceManagedNetwork or managedNetwork */
+	bool network_proxy;   /* networkProxy is present */
+};
+
+/* Append s to out. -EMSGSIZE, -ENOMEM. */
+must_use int spec_pack(const struct spec *s, struct buf *out);
+/*
+ * Decode and check every bound: lists whole, argv not empty, cwd absolute, no
+ * NUL byte in any string, pairs even, enumerations in range. Returns 0 or
+ * -EPROTO with e. The views in s point into packed.
+ */
+must_use int spec_unpack(struct bytes packed, struct spec *s, struct err *e);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * The processes that exchange messages, the descriptors that a role is born
+ * with, and the words of their configuration messages.
+ */
+#ifndef PRIVSEP_ROLE_H
+#define PRIVSEP_ROLE_H
+
+enum role {
+	ROLE_SUPERVISOR,
+	ROLE_NET,
+	ROLE_EXEC,
+	ROLE_WORKER,
+	ROLE_HTTP,
+	ROLE_ANY, /* in a message's row only */
+};
+
+/* "supervisor", "net", ...; never NULL. */
+const char *role_name(enum role role);
+
+/*
+ * Descriptors after execveat. Filters name them by these numbers, so they
+ * are fixed. 0 and 1 are /dev/null, 2 is the log pipe.
+ */
+enum role_fd {
+	ROLE_FD_LOG = 2,
+	ROLE_FD_SUPERVISOR = 3, /* channel to the supervisor */
+	ROLE_FD_EXEC = 4,       /* net: channel to exec */
+	ROLE_FD_LISTENER = 5,   /* net: the listening socket */
+	ROLE_FD_FIRST_FREE = 6,
+};
+
+/* Which reference the wire follows; protocol differences are net's alone. */
+enum compat { COMPAT_CODEX, COMPAT_OPENCLAW };
+
+/* NET_CONFIG.features */
+enum net_feature {
+	NET_FEATURE_SHELL_BASH = 1 << 0, /* shell is bash, else sh */
+};
+
+/* The shipped sets of rights; EXEC_CONFIG.preset. */
+enum preset { PRESET_WORKSPACE, PRESET_OPEN, PRESET_STRICT };
+
+/* EXEC_CONFIG.network: the ceiling for children. */
+enum network { NETWORK_RESTRICTED, NETWORK_ENABLED };
+
+/* EXEC_CONFIG.flags */
+enum exec_flag {
+	EXEC_FLAG_ALLOW_ROOT = 1 << 0, /* sandbox.allow_root, open only */
+	EXEC_FLAG_DEGRADED = 1 << 1,   /* sandbox.degraded = allow */
+	EXEC_FLAG_OPENCLAW = 1 << 2,   /* adds CODEX_SANDBOX_EXEC_ID */
+};
+
+/* ROLE_READY.namespaces: those that are not the supervisor's. */
+enum role_ns {
+	ROLE_NS_USER = 1 << 0,
+	ROLE_NS_MNT = 1 << 1,
+	ROLE_NS_NET = 1 << 2,
+	ROLE_NS_PID = 1 << 3,
+	ROLE_NS_IPC = 1 << 4,
+	ROLE_NS_UTS = 1 << 5,
+};
+
+/* PROCESS_REFUSED.reason */
+enum refuse_reason {
+	REFUSE_INVALID,          /* the request cannot be carried out: -32600 */
+	REFUSE_BUSY,             /* a limit is reached; try again later */
+	REFUSE_POLICY,           /* the policy forbids it */
+	REFUSE_UNENFORCEABLE,    /* asked for what this host cannot enforce */
+	REFUSE_SESSION,          /* the session has no usable sandbox */
+	REFUSE_MAX = REFUSE_SESSION,
+};
+
+/*
+ * Numbered steps of setting up a child, in the order in which they happen;
+ * PROCESS_FAILED.stage and the status pipe carry them. STAGE(NAME, "words").
+ */
+#define STAGES(STAGE)                                                          \
+	STAGE(CLONE, "clone")                                                  \
+	STAGE(JOIN, "join namespaces")                                         \
+	STAGE(MOUNT, "mount")                                                  \
+	STAGE(MOUNT_PROC, "mount proc")                                        \
+	STAGE(MOUNT_DEV, "mount dev")                                          \
+	STAGE(PTY, "pty")                                                      \
+	STAGE(FORK, "fork")                                                    \
+	STAGE(ID_MAP, "id map")                                                \
+	STAGE(INIT_LOCKDOWN, "init lock-down")                                 \
+	STAGE(USER_NAMESPACE, "user namespace")                                \
+	STAGE(SETSID, "setsid")                                                \
+	STAGE(TTY, "tty")                                                      \
+	STAGE(STDIO, "stdio")                                                  \
+	STAGE(RLIMITS, "rlimits")                                              \
+	STAGE(IDS, "ids")                                                      \
+	STAGE(CAPABILITIES, "capabilities")                                    \
+	STAGE(NO_NEW_PRIVS, "no_new_privs")                                    \
+	STAGE(LANDLOCK, "landlock")                                            \
+	STAGE(SECCOMP, "seccomp")                                              \
+	STAGE(CWD, "cwd")                                                      \
+	STAGE(EXEC, "execve")
+
+enum stage {
+#define STAGE(name, words) STAGE_##name,
+	STAGES(STAGE)
+#undef STAGE
+	    STAGE_COUNT
+};
+
+/* The words of a stage; "?" for a number that is none. */
+const char *stage_words(unsigned int stage);
+
+#endif
