@@ -164,7 +164,7 @@ match_list(struct draft *d, struct bytes list, struct bytes name)
 	struct bytes pattern;
 
 	reader_init(&r, list.data, list.len);
-	while (next(&r, &pattern))
+	while (d->work <= ENV_WORK_MAX && next(&r, &pattern))
 		if (match(pattern, name, &d->work))
 			return true;
 	return false;
@@ -272,15 +272,14 @@ is_wanted(struct draft *d, enum source source, struct bytes name)
 
 /* Patterns of the client see the name as it was sent; the scrub list sees the
  * name that the child would. */
-static int
-draft_add(struct draft *d, enum source source, struct bytes pairs,
-    struct err *e)
+static void
+draft_add(struct draft *d, enum source source, struct bytes pairs)
 {
 	struct reader r;
 	struct bytes name, value;
 
 	reader_init(&r, pairs.data, pairs.len);
-	while (next(&r, &name) && next(&r, &value)) {
+	while (d->work <= ENV_WORK_MAX && next(&r, &name) && next(&r, &value)) {
 		struct entry entry = {.name = name,
 		    .value = value,
 		    .order = d->count + d->loser_count};
@@ -298,11 +297,7 @@ draft_add(struct draft *d, enum source source, struct bytes pairs,
 			d->losers[d->loser_count++] = entry;
 		else
 			d->entries[d->count++] = entry;
-		if (d->work > ENV_WORK_MAX)
-			return err_set(e, E2BIG,
-			    "environment: too many names and patterns");
 	}
-	return 0;
 }
 
 static int
@@ -416,17 +411,18 @@ static int
 draft_fill(struct draft *d, struct err *e)
 {
 	const struct env_request *r = d->request;
-	int rc = 0;
 
-	if (r->has_policy)
-		rc = draft_add(d, SOURCE_BASE, d->config->base, e);
-	if (rc == 0 && r->has_policy)
-		rc = draft_add(d, SOURCE_SET, r->set, e);
-	if (rc == 0)
-		rc = draft_add(d, SOURCE_ENV, r->env, e);
-	if (rc == 0)
-		rc = draft_add(d, SOURCE_ADDED, r->added, e);
-	return rc;
+	if (r->has_policy) {
+		draft_add(d, SOURCE_BASE, d->config->base);
+		draft_add(d, SOURCE_SET, r->set);
+	}
+	draft_add(d, SOURCE_ENV, r->env);
+	draft_add(d, SOURCE_ADDED, r->added);
+	/* Comparing stopped at the limit: what it said does not count. */
+	if (d->work > ENV_WORK_MAX)
+		return err_set(e, E2BIG,
+		    "environment: too many names and patterns");
+	return 0;
 }
 
 int
