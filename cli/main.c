@@ -1,0 +1,63 @@
+/* sallyport-tool: the commands of sallyport that are clients of a server. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+
+#define EXIT_USAGE 2
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+static const struct command commands[] = {
+    {"exec", command_exec, "run one command through a server"},
+};
+
+static void
+print_help(FILE *to)
+{
+	(void)fputs("Usage: sallyport-tool COMMAND [OPTION]...\n\n", to);
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		(void)fprintf(to, "  %-8s %s\n", commands[i].name,
+		    commands[i].help);
+	(void)fputs("\nEach command explains itself with --help.\n", to);
+}
+
+/* Otherwise a socket could become descriptor 0, 1 or 2, and be written to. */
+static int
+open_standard_fds(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return -1;
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+
+	if (open_standard_fds() < 0)
+		return EXIT_USAGE;
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (strcmp(name, "--version") == 0) {
+		(void)puts("sallyport-tool " SALLYPORT_VERSION);
+		return 0;
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+		print_help(stdout);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		if (strcmp(name, commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	print_help(stderr);
+	return EXIT_USAGE;
+}
