@@ -12,7 +12,7 @@
 void
 buf_init(struct buf *b, size_t max)
 {
-	*b = (struct buf) { .max = max };
+	*b = (struct buf){.max = max};
 }
 
 void
@@ -30,27 +30,36 @@ buf_clear(struct buf *b)
 	b->len = 0;
 }
 
-int
-buf_reserve(struct buf *b, size_t extra)
+/* Make the allocation want bytes at least, which may be one past b->max. */
+static int
+grow(struct buf *b, size_t want)
 {
-	size_t want, cap = b->cap ? b->cap : BUF_CAP_MIN;
+	size_t cap = b->cap ? b->cap : BUF_CAP_MIN;
 	uint8_t *data;
 
-	if (ckd_add(&want, b->len, extra) || want > b->max)
-		return -EMSGSIZE;
 	if (want <= b->cap)
 		return 0;
 	while (cap < want)
 		if (ckd_mul(&cap, cap, (size_t)2))
 			return -ENOMEM;
 	if (cap > b->max)
-		cap = b->max;
+		cap = want > b->max ? want : b->max;
 	data = realloc(b->data, cap);
 	if (data == NULL)
 		return -ENOMEM;
 	b->data = data;
 	b->cap = cap;
 	return 0;
+}
+
+int
+buf_reserve(struct buf *b, size_t extra)
+{
+	size_t want;
+
+	if (ckd_add(&want, b->len, extra) || want > b->max)
+		return -EMSGSIZE;
+	return grow(b, want);
 }
 
 int
@@ -125,7 +134,10 @@ buf_printf(struct buf *b, const char *format, ...)
 	va_end(ap);
 	if (n < 0)
 		return -EINVAL;
-	r = buf_reserve(b, (size_t)n + 1);
+	/* The NUL that vsnprintf adds counts only while it is written. */
+	r = buf_reserve(b, (size_t)n);
+	if (r == 0)
+		r = grow(b, b->len + (size_t)n + 1);
 	if (r < 0)
 		return r;
 	va_start(ap, format);
@@ -149,7 +161,7 @@ buf_consume(struct buf *b, size_t len)
 void
 reader_init(struct reader *r, const void *data, size_t len)
 {
-	*r = (struct reader) { .at = data, .left = len };
+	*r = (struct reader){.at = data, .left = len};
 }
 
 static bool
@@ -186,7 +198,7 @@ buf_get_u32(struct reader *r, uint32_t *out)
 	if (!take(r, sizeof *out, &p))
 		return false;
 	*out = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-	    (uint32_t)p[3] << 24;
+	       (uint32_t)p[3] << 24;
 	return true;
 }
 
@@ -218,7 +230,7 @@ buf_get_string(struct reader *r, struct bytes *out, size_t max)
 	}
 	if (!take(r, len, &p))
 		return false;
-	*out = (struct bytes) { .data = p, .len = len };
+	*out = (struct bytes){.data = p, .len = len};
 	return true;
 }
 
@@ -238,13 +250,13 @@ bool
 bytes_equal(struct bytes a, struct bytes b)
 {
 	return a.len == b.len &&
-	    (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+	       (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
 struct bytes
 bytes_of(const char *s)
 {
-	return (struct bytes) { .data = (const uint8_t *)s, .len = strlen(s) };
+	return (struct bytes){.data = (const uint8_t *)s, .len = strlen(s)};
 }
 
 bool

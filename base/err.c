@@ -21,6 +21,7 @@ err_set(struct err *e, int code, const char *format, ...)
 int
 err_errno(struct err *e, int code, const char *format, ...)
 {
+	const char *words = strerrordesc_np(code);
 	va_list ap;
 	size_t used;
 	int n;
@@ -34,6 +35,6 @@ err_errno(struct err *e, int code, const char *format, ...)
 	used = n < 0 ? 0 : (size_t)n;
 	if (used < sizeof e->text)
 		(void)snprintf(e->text + used, sizeof e->text - used, ": %s",
-		    strerrordesc_np(code));
+		    words ? words : "unknown error");
 	return -code;
 }

@@ -93,8 +93,12 @@ channel_pair(int fds[2])
 	return socketpair(AF_UNIX, type, 0, fds) < 0 ? -errno : 0;
 }
 
-/* Collect the descriptors of a received record. Returns false on MSG_CTRUNC
- * or a foreign control message; what did arrive is in fds all the same. */
+/*
+ * Collect the descriptors of a received record. Returns false on MSG_CTRUNC,
+ * a foreign control message or one descriptor too many (the alignment of the
+ * control buffer leaves room for it); what did arrive is then in fds, or
+ * closed.
+ */
 static bool
 collect_fds(struct msghdr *h, int *fds, size_t *count)
 {
@@ -102,16 +106,23 @@ collect_fds(struct msghdr *h, int *fds, size_t *count)
 
 	*count = 0;
 	for (struct cmsghdr *m = CMSG_FIRSTHDR(h); m != NULL;
-	    m = CMSG_NXTHDR(h, m)) {
+	     m = CMSG_NXTHDR(h, m)) {
 		size_t n = (m->cmsg_len - CMSG_LEN(0)) / sizeof fds[0];
+		int fd;
 
-		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS ||
-		    n > CHANNEL_FDS_MAX + 1 - *count) {
+		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS) {
 			ok = false;
 			continue;
 		}
-		memcpy(fds + *count, CMSG_DATA(m), n * sizeof fds[0]);
-		*count += n;
+		for (size_t i = 0; i < n; i++) {
+			memcpy(&fd, CMSG_DATA(m) + i * sizeof fd, sizeof fd);
+			if (*count <= CHANNEL_FDS_MAX) {
+				fds[(*count)++] = fd;
+				continue;
+			}
+			(void)close(fd);
+			ok = false;
+		}
 	}
 	return ok;
 }
@@ -123,11 +134,11 @@ channel_recv(struct channel *c, struct msg *m, struct err *e)
 		struct cmsghdr align;
 		char raw[CMSG_SPACE((CHANNEL_FDS_MAX + 1) * sizeof(int))];
 	} control;
-	struct iovec iov = { .iov_base = c->in, .iov_len = sizeof c->in };
-	struct msghdr h = { .msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof control };
+	struct iovec iov = {.iov_base = c->in, .iov_len = sizeof c->in};
+	struct msghdr h = {.msg_iov = &iov,
+	    .msg_iovlen = 1,
+	    .msg_control = &control,
+	    .msg_controllen = sizeof control};
 	int fds[CHANNEL_FDS_MAX + 1];
 	size_t count;
 	ssize_t n;
@@ -147,7 +158,7 @@ channel_recv(struct channel *c, struct msg *m, struct err *e)
 		close_fds(fds, count);
 		return 0;
 	}
-	r = msg_unpack((struct bytes) { .data = c->in, .len = (size_t)n }, fds,
+	r = msg_unpack((struct bytes){.data = c->in, .len = (size_t)n}, fds,
 	    count, c->peer, c->self, m, e);
 	return r < 0 ? r : 1;
 }
@@ -159,10 +170,10 @@ send_record(int fd, struct bytes record, const int *fds, size_t count)
 	union {
 		struct cmsghdr align;
 		char raw[CMSG_SPACE((CHANNEL_FDS_MAX + 1) * sizeof(int))];
-	} control = { 0 };
-	struct iovec iov = { .iov_base = (void *)(uintptr_t)record.data,
-		.iov_len = record.len };
-	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
+	} control = {0};
+	struct iovec iov = {.iov_base = (void *)(uintptr_t)record.data,
+	    .iov_len = record.len};
+	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
 	ssize_t n;
 
 	if (count > 0) {
@@ -185,8 +196,7 @@ send_record(int fd, struct bytes record, const int *fds, size_t count)
 }
 
 static int
-queue_push(
-    struct channel *c, struct bytes record, const int *fds, size_t count)
+queue_push(struct channel *c, struct bytes record, const int *fds, size_t count)
 {
 	struct queued *q;
 
@@ -213,7 +223,7 @@ channel_flush(struct channel *c)
 	while (!TAILQ_EMPTY(&c->queue)) {
 		struct queued *q = TAILQ_FIRST(&c->queue);
 		int r = send_record(c->fd,
-		    (struct bytes) { .data = q->record, .len = q->len }, q->fds,
+		    (struct bytes){.data = q->record, .len = q->len}, q->fds,
 		    q->fd_count);
 
 		if (r == -EAGAIN)
@@ -255,7 +265,7 @@ channel_send(struct channel *c, enum msg_type type, const void *body,
 		all[0] = blob_fd;
 		count++;
 	}
-	record = (struct bytes) { .data = c->out.data, .len = c->out.len };
+	record = (struct bytes){.data = c->out.data, .len = c->out.len};
 	r = channel_pending(c) ? -EAGAIN
 			       : send_record(c->fd, record, all, count);
 	if (r == -EAGAIN) {
@@ -268,8 +278,8 @@ channel_send(struct channel *c, enum msg_type type, const void *body,
 }
 
 #define MSG(NAME, name, from, to, fds_min, fds_max, fields)                    \
-	int channel_send_##name(struct channel *c,                             \
-	    const struct msg_##name *m, const int *fds, size_t count)          \
+	int channel_send_##name(struct channel *c, const struct msg_##name *m, \
+	    const int *fds, size_t count)                                      \
 	{                                                                      \
 		return channel_send(c, MSG_##NAME, m, fds, count);             \
 	}
