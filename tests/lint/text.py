@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Rules about the text of our files."""
+import re
+
+import lint
+
+LINES_MAX = 600
+MAIN_LINES_MAX = 79
+# Put together here, so that this file does not break its own rules.
+ELSEWHERE = re.compile("|".join((
+    "/wo" + "rk/", "/tmp/la" + "b", "/ho" + r"me/(?!agent\b)[a-z]+/",
+    "registry[.]np" + "mjs", "registry[.]ya" + "rnpkg", "pypi[.]o" + "rg",
+    "deb[.]deb" + "ian[.]org", "deb[.]node" + "source")))
+UNFINISHED = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b")
+FORBIDDEN = re.compile(
+    r"\b(strcpy|strcat|sprintf|vsprintf|gets|alloca|system|popen|atoi|atol"
+    r"|atoll|atof|strtol|strtoul|strtoll|strtoull|strtod|rand|srand|tmpnam"
+    r"|mktemp|strtok)\s*\(")
+INDENTED_BY_TABS = (".c", ".h", ".def")
+
+
+def grep(pattern, names, read=lint.text):
+    return [f"{name}:{number}: {line.strip()[:100]}"
+            for name in names
+            for number, line in enumerate(read(name).splitlines(), 1)
+            if pattern.search(line)]
+
+
+def lengths():
+    for name in lint.files(".c", ".h", ".def", ".py", ".mjs"):
+        lines = lint.text(name).count("\n")
+        limit = MAIN_LINES_MAX if name.endswith("/main.c") else LINES_MAX
+        if lines > limit:
+            yield f"{name}: {lines} lines, at most {limit}"
+
+
+def blanks(names):
+    for name in names:
+        content = lint.text(name)
+        if content and not content.endswith("\n"):
+            yield f"{name}: no newline at the end"
+        if re.search(r"[ \t]+$", content, re.M):
+            yield f"{name}: blanks at the end of a line"
+        if "\r" in content:
+            yield f"{name}: carriage return"
+
+
+def guards():
+    for name in lint.sources(".h"):
+        macro = re.sub(r"[/.]", "_", name).upper()
+        if f"#ifndef {macro}\n#define {macro}\n" not in lint.text(name):
+            yield f"{name}: guard is not {macro}"
+
+
+def main():
+    names = [name for name in lint.files()
+             if name not in ("LICENSE", "tests/lint/text.py")]
+    lint.report({
+        "files are short": list(lengths()),
+        "nothing names a machine or a registry": grep(ELSEWHERE, names),
+        "nothing is left for later": grep(UNFINISHED, names),
+        "C does without unbounded and unchecked functions":
+            grep(FORBIDDEN, lint.sources(), lint.code),
+        "lines end clean": list(blanks(
+            [name for name in names if not name.endswith(".patch")])),
+        "C is 80 columns wide": [
+            f"{name}:{number}" for name in lint.sources(".c", ".h")
+            for number, line in enumerate(lint.text(name).splitlines(), 1)
+            if len(line.expandtabs(8)) > 80],
+        "header guards carry the path": list(guards()),
+    })
+
+
+main()
