@@ -11,8 +11,8 @@ base64_encode(char *dst, const uint8_t *src, size_t len)
 	char *start = dst;
 
 	for (; len >= 3; len -= 3, src += 3) {
-		uint32_t v = (uint32_t)src[0] << 16 | (uint32_t)src[1] << 8 |
-		    src[2];
+		uint32_t v =
+		    (uint32_t)src[0] << 16 | (uint32_t)src[1] << 8 | src[2];
 
 		*dst++ = alphabet[v >> 18];
 		*dst++ = alphabet[v >> 12 & 63];
@@ -21,7 +21,7 @@ base64_encode(char *dst, const uint8_t *src, size_t len)
 	}
 	if (len > 0) {
 		uint32_t v = (uint32_t)src[0] << 16 |
-		    (len == 2 ? (uint32_t)src[1] << 8 : 0);
+			     (len == 2 ? (uint32_t)src[1] << 8 : 0);
 
 		*dst++ = alphabet[v >> 18];
 		*dst++ = alphabet[v >> 12 & 63];
@@ -47,8 +47,8 @@ value_of(char c)
 }
 
 int
-base64_decode(
-    uint8_t *dst, const char *src, size_t len, size_t *out_len, size_t *bad)
+base64_decode(uint8_t *dst, const char *src, size_t len, size_t *out_len,
+    size_t *bad)
 {
 	size_t pad = 0, made = 0;
 

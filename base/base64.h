@@ -32,7 +32,7 @@ size_t base64_encode(char *dst, const uint8_t *src, size_t len);
  * -EINVAL and the offset of the first offending character in *bad (len if the
  * text ends too early).
  */
-must_use int base64_decode(
-    uint8_t *dst, const char *src, size_t len, size_t *out_len, size_t *bad);
+must_use int base64_decode(uint8_t *dst, const char *src, size_t len,
+    size_t *out_len, size_t *bad);
 
 #endif

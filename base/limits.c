@@ -5,7 +5,7 @@
 
 const struct limit_row limit_rows[LIMIT_ROWS] = {
 #define LIMIT(key, def, min, max, unit, reason)                                \
-	{ #key, def, min, max, LIMIT_##unit, reason },
+	{#key, def, min, max, LIMIT_##unit, reason},
 #include "base/limits.def"
 #undef LIMIT
 };

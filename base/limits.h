@@ -23,7 +23,8 @@ struct limit_row {
 };
 
 #define LIMIT(key, def, min, max, unit, reason) +1
-enum { LIMIT_ROWS = 0
+enum {
+	LIMIT_ROWS = 0
 #include "base/limits.def"
 };
 #undef LIMIT
@@ -39,51 +40,51 @@ void limits_init(struct limits *l);
 #define MIB (1024u * 1024u)
 
 /* One JSON-RPC message from a client, all its fragments: bytes. */
-#define RPC_MESSAGE_MAX (100u * MIB)
+#define RPC_MESSAGE_MAX	 (100u * MIB)
 /* Nesting of arrays and objects; deeper is refused before parsing. */
-#define RPC_DEPTH_MAX 64
+#define RPC_DEPTH_MAX	 64
 /* A fragment of an outgoing message: clients refuse frames over 16 MiB. */
 #define RPC_FRAGMENT_MAX (1u * MIB)
 /* Bytes of a request id that is a string. */
-#define RPC_ID_MAX 1024
+#define RPC_ID_MAX	 1024
 /* Bytes of a method name that an error repeats. */
-#define RPC_METHOD_MAX 256
+#define RPC_METHOD_MAX	 256
 
 /* Bytes of a processId. */
-#define PROCESS_ID_MAX 1024
+#define PROCESS_ID_MAX	   1024
 /* Bytes of a writeId, and how many a process remembers. */
-#define WRITE_ID_MAX   1024
-#define WRITE_IDS_MAX  4096
+#define WRITE_ID_MAX	   1024
+#define WRITE_IDS_MAX	   4096
 /* Output kept for process/read, per process: bytes (the reference's). */
 #define PROCESS_OUTPUT_MAX (1u * MIB)
 /* Bytes read from a child's stream at a time. */
-#define STREAM_READ_MAX (64u * 1024u)
+#define STREAM_READ_MAX	   (64u * 1024u)
 /* argv, env and the rest of one start: above the kernel's 2 MiB of ARG_MAX. */
-#define PROCESS_SPEC_MAX (4u * MIB)
+#define PROCESS_SPEC_MAX   (4u * MIB)
 /* Items of argv, and of env, exclude, set, includeOnly each. */
-#define PROCESS_ITEMS_MAX 65536
+#define PROCESS_ITEMS_MAX  65536
 /* Bytes of a path, its NUL included (PATH_MAX). */
-#define PATH_LEN_MAX 4096
+#define PATH_LEN_MAX	   4096
 /* Rows and columns of a terminal (struct winsize holds 16 bits). */
-#define TTY_SIZE_MAX 65535
+#define TTY_SIZE_MAX	   65535
 
 /* A record on a channel: half of what default socket buffers pass. */
 #define CHANNEL_RECORD_MAX (64u * 1024u)
 /* Descriptors in one record. */
-#define CHANNEL_FDS_MAX 32
+#define CHANNEL_FDS_MAX	   32
 /* What a channel holds while its peer does not read. */
-#define CHANNEL_QUEUE_MAX 4096     /* records */
-#define CHANNEL_BYTES_MAX (8u * MIB)
+#define CHANNEL_QUEUE_MAX  4096 /* records */
+#define CHANNEL_BYTES_MAX  (8u * MIB)
 /* A blob of up to this many bytes stays in the record, a larger one is sent
  * as a sealed memfd. */
 #define CHANNEL_INLINE_MAX (32u * 1024u)
 
 /* Workspaces of a server, and files of its own that lie in them. */
-#define WORKSPACES_MAX 16
-#define PROTECTED_MAX  32
+#define WORKSPACES_MAX	 16
+#define PROTECTED_MAX	 32
 /* Names and patterns of one [env] list. */
 #define ENV_PATTERNS_MAX 256
 /* Bytes of the whole [env] base and of each pattern list, packed. */
-#define ENV_CONFIG_MAX (16u * 1024u)
+#define ENV_CONFIG_MAX	 (16u * 1024u)
 
 #endif

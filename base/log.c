@@ -8,10 +8,10 @@
 static enum log_level level_max = LOG_INFO;
 
 static const char *const level_names[] = {
-	[LOG_ERROR] = "error",
-	[LOG_WARN] = "warn",
-	[LOG_INFO] = "info",
-	[LOG_DEBUG] = "debug",
+    [LOG_ERROR] = "error",
+    [LOG_WARN] = "warn",
+    [LOG_INFO] = "info",
+    [LOG_DEBUG] = "debug",
 };
 
 void

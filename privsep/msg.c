@@ -7,17 +7,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+#define SEALS	      (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 /* In the place of a blob's length: the bytes are in a memfd. */
 #define BLOB_IN_MEMFD UINT32_MAX
 
 static const struct msg_row rows[MSG_TYPES] = {
 #define MSG(NAME, n, f, t, lo, hi, fields)                                     \
-	[MSG_##NAME] = { .name = #NAME,                                        \
-		.from = ROLE_##f,                                              \
-		.to = ROLE_##t,                                                \
-		.fds_min = lo,                                                 \
-		.fds_max = hi },
+	[MSG_##NAME] = {.name = #NAME,                                         \
+	    .from = ROLE_##f,                                                  \
+	    .to = ROLE_##t,                                                    \
+	    .fds_min = lo,                                                     \
+	    .fds_max = hi},
 #include "privsep/msg.def"
 #undef MSG
 };
@@ -182,8 +182,9 @@ get_blob(struct reader *r, struct msg *m, struct bytes *out, size_t max,
 		if (max > CHANNEL_INLINE_MAX)
 			max = CHANNEL_INLINE_MAX;
 		return buf_get_string(r, out, max)
-		    ? 0
-		    : err_set(e, EPROTO, "blob passes the record or its bound");
+			   ? 0
+			   : err_set(e, EPROTO,
+				 "blob passes the record or its bound");
 	}
 	*r = peek;
 	if (m->fd_count == 0)
@@ -251,7 +252,7 @@ int
 msg_unpack(struct bytes record, const int *fds, size_t count, enum role from,
     enum role to, struct msg *m, struct err *e)
 {
-	struct msg got = { .fd_count = count };
+	struct msg got = {.fd_count = count};
 	struct reader r;
 	uint32_t type;
 	int rc;
@@ -274,9 +275,8 @@ msg_unpack(struct bytes record, const int *fds, size_t count, enum role from,
 	if (rc == 0 && !buf_get_end(&r))
 		rc = err_set(e, EPROTO, "%s: %zu bytes too many",
 		    rows[type].name, r.left);
-	if (rc == 0 &&
-	    (got.fd_count < rows[type].fds_min ||
-		got.fd_count > rows[type].fds_max))
+	if (rc == 0 && (got.fd_count < rows[type].fds_min ||
+			   got.fd_count > rows[type].fds_max))
 		rc = err_set(e, EPROTO, "%s: %zu descriptors", rows[type].name,
 		    got.fd_count);
 	if (rc < 0) {

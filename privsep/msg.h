@@ -21,8 +21,8 @@ enum msg_type {
 };
 #undef MSG
 
-#define U32(n)         uint32_t n;
-#define U64(n)         uint64_t n;
+#define U32(n)	       uint32_t n;
+#define U64(n)	       uint64_t n;
 #define STRING(n, max) struct bytes n;
 #define BLOB(n, max)   struct bytes n;
 #define MSG(NAME, name, from, to, fds_min, fds_max, fields)                    \

@@ -3,8 +3,8 @@
 #include <errno.h>
 
 bool
-strings_check(
-    struct bytes list, size_t items_max, size_t len_max, size_t *count)
+strings_check(struct bytes list, size_t items_max, size_t len_max,
+    size_t *count)
 {
 	struct reader r;
 	struct bytes s;
@@ -39,7 +39,7 @@ limits_pack(const struct limits *l, struct buf *out)
 bool
 limits_unpack(struct bytes packed, struct limits *l)
 {
-	struct limits got = { 0 };
+	struct limits got = {0};
 	struct reader r;
 	uint64_t v;
 
@@ -87,9 +87,9 @@ flags_of(const struct spec *s)
 int
 spec_pack(const struct spec *s, struct buf *out)
 {
-	const struct bytes strings[] = { s->cwd, s->argv, s->arg0, s->env,
-		s->exclude, s->set, s->include_only };
-	const uint32_t numbers[] = { flags_of(s), s->inherit, s->sandbox };
+	const struct bytes strings[] = {s->cwd, s->argv, s->arg0, s->env,
+	    s->exclude, s->set, s->include_only};
+	const uint32_t numbers[] = {flags_of(s), s->inherit, s->sandbox};
 	size_t start = out->len;
 	int r = 0;
 
@@ -98,8 +98,8 @@ spec_pack(const struct spec *s, struct buf *out)
 			r = buf_put_u32(out, numbers[i]);
 	for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
 		if (r == 0)
-			r = buf_put_string(
-			    out, strings[i].data, strings[i].len);
+			r = buf_put_string(out, strings[i].data,
+			    strings[i].len);
 	if (r < 0)
 		out->len = start;
 	return r;
@@ -154,9 +154,9 @@ check_spec(const struct spec *s, struct err *e)
 int
 spec_unpack(struct bytes packed, struct spec *out, struct err *e)
 {
-	struct spec s = { 0 };
-	struct bytes *strings[] = { &s.cwd, &s.argv, &s.arg0, &s.env,
-		&s.exclude, &s.set, &s.include_only };
+	struct spec s = {0};
+	struct bytes *strings[] = {&s.cwd, &s.argv, &s.arg0, &s.env, &s.exclude,
+	    &s.set, &s.include_only};
 	struct reader r;
 	uint32_t flags;
 	int rc;

@@ -19,8 +19,8 @@
  * Check a packed list: whole, at most items_max strings of at most len_max
  * bytes. Returns true and the number of strings in *count.
  */
-must_use bool strings_check(
-    struct bytes list, size_t items_max, size_t len_max, size_t *count);
+must_use bool strings_check(struct bytes list, size_t items_max, size_t len_max,
+    size_t *count);
 /*
  * The next string of a list that was checked: r is a reader over it. False
  * at its end.
@@ -37,7 +37,7 @@ enum env_inherit { ENV_INHERIT_NONE, ENV_INHERIT_CORE, ENV_INHERIT_ALL };
 
 /* The sandbox member of a request, as far as net reads it. */
 enum sandbox_kind {
-	SANDBOX_NULL,     /* null or absent: the policy's ceiling */
+	SANDBOX_NULL,	  /* null or absent: the policy's ceiling */
 	SANDBOX_DISABLED, /* {"type":"disabled"} */
 	SANDBOX_EXTERNAL,
 	SANDBOX_UNRESTRICTED, /* managed, file_system unrestricted */
@@ -52,13 +52,13 @@ struct spec {
 	struct bytes env;  /* list: name, value, name, value, ... */
 	/* envPolicy; the rest counts only if has_policy */
 	struct bytes exclude, set, include_only; /* set: name, value, ... */
-	uint32_t inherit;                        /* enum env_inherit */
+	uint32_t inherit;			 /* enum env_inherit */
 	bool has_policy;
 	bool ignore_default_excludes;
 	bool has_arg0;
 	bool tty;
 	bool pipe_stdin;
-	uint32_t sandbox;            /* enum sandbox_kind */
+	uint32_t sandbox;	      /* enum sandbox_kind */
 	bool sandbox_network_enabled; /* its network member */
 	bool managed_network; /* enforceManagedNetwork or managedNetwork */
 	bool network_proxy;   /* networkProxy is present */

@@ -16,8 +16,7 @@ static int
 capget_raw(struct __user_cap_data_struct data[2])
 {
 	struct __user_cap_header_struct h = {
-		.version = _LINUX_CAPABILITY_VERSION_3
-	};
+	    .version = _LINUX_CAPABILITY_VERSION_3};
 
 	return syscall(SYS_capget, &h, data) < 0 ? -errno : 0;
 }
@@ -26,12 +25,11 @@ static int
 capset_raw(uint64_t keep)
 {
 	struct __user_cap_header_struct h = {
-		.version = _LINUX_CAPABILITY_VERSION_3
-	};
+	    .version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {
-		{ .effective = (uint32_t)keep, .permitted = (uint32_t)keep },
-		{ .effective = (uint32_t)(keep >> 32),
-		    .permitted = (uint32_t)(keep >> 32) },
+	    {.effective = (uint32_t)keep, .permitted = (uint32_t)keep},
+	    {.effective = (uint32_t)(keep >> 32),
+		.permitted = (uint32_t)(keep >> 32)},
 	};
 
 	return syscall(SYS_capset, &h, data) < 0 ? -errno : 0;
@@ -47,7 +45,7 @@ int
 privdrop_caps_read(struct caps *out)
 {
 	struct __user_cap_data_struct d[2];
-	struct caps c = { 0 };
+	struct caps c = {0};
 	int r = capget_raw(d);
 
 	if (r < 0)
@@ -135,7 +133,7 @@ privdrop_rlimit(int resource, rlim_t value)
 		return -errno;
 	if (value > now.rlim_max)
 		value = now.rlim_max;
-	want = (struct rlimit64) { .rlim_cur = value, .rlim_max = value };
+	want = (struct rlimit64){.rlim_cur = value, .rlim_max = value};
 	if (syscall(SYS_prlimit64, 0, resource, &want, NULL) < 0)
 		return -errno;
 	if (syscall(SYS_prlimit64, 0, resource, NULL, &now) < 0)
@@ -169,8 +167,8 @@ privdrop_landlock_nothing(void)
 {
 	/* Bits of file access that ABI 1, 2, 3, 4 and 5 know: the n-th adds
 	 * REFER, TRUNCATE, (network) and IOCTL_DEV. */
-	static const unsigned int fs_bits[] = { 0, 13, 14, 15, 15, 16 };
-	struct ruleset_attr attr = { 0 };
+	static const unsigned int fs_bits[] = {0, 13, 14, 15, 15, 16};
+	struct ruleset_attr attr = {0};
 	size_t size = sizeof attr.handled_access_fs;
 	scoped_fd fd = -1;
 	long abi;

@@ -10,17 +10,17 @@
 int
 namespaces_read(struct namespaces *out)
 {
-	struct namespaces ns = { 0 };
+	struct namespaces ns = {0};
 	const struct {
 		const char *path;
 		uint64_t *inode;
 	} all[] = {
-		{ "/proc/self/ns/user", &ns.user },
-		{ "/proc/self/ns/mnt", &ns.mnt },
-		{ "/proc/self/ns/net", &ns.net },
-		{ "/proc/self/ns/pid", &ns.pid },
-		{ "/proc/self/ns/ipc", &ns.ipc },
-		{ "/proc/self/ns/uts", &ns.uts },
+	    {"/proc/self/ns/user", &ns.user},
+	    {"/proc/self/ns/mnt", &ns.mnt},
+	    {"/proc/self/ns/net", &ns.net},
+	    {"/proc/self/ns/pid", &ns.pid},
+	    {"/proc/self/ns/ipc", &ns.ipc},
+	    {"/proc/self/ns/uts", &ns.uts},
 	};
 	struct stat st;
 

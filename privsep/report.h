@@ -13,8 +13,8 @@ struct namespaces {
 must_use int namespaces_read(struct namespaces *out);
 
 /* ROLE_NS_* bits of those that differ. */
-uint32_t namespaces_differ(
-    const struct namespaces *a, const struct namespaces *b);
+uint32_t namespaces_differ(const struct namespaces *a,
+    const struct namespaces *b);
 
 /*
  * Fill r with ids, capabilities, no_new_privs, seccomp mode and dumpable as

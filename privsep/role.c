@@ -3,17 +3,17 @@
 #include <stddef.h>
 
 static const char *const names[] = {
-	[ROLE_SUPERVISOR] = "supervisor",
-	[ROLE_NET] = "net",
-	[ROLE_EXEC] = "exec",
-	[ROLE_WORKER] = "worker",
-	[ROLE_HTTP] = "http",
-	[ROLE_ANY] = "any",
+    [ROLE_SUPERVISOR] = "supervisor",
+    [ROLE_NET] = "net",
+    [ROLE_EXEC] = "exec",
+    [ROLE_WORKER] = "worker",
+    [ROLE_HTTP] = "http",
+    [ROLE_ANY] = "any",
 };
 
 static const char *const words[STAGE_COUNT] = {
 #define STAGE(name, text) [STAGE_##name] = text,
-	STAGES(STAGE)
+    STAGES(STAGE)
 #undef STAGE
 };
 

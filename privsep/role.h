@@ -24,8 +24,8 @@ const char *role_name(enum role role);
 enum role_fd {
 	ROLE_FD_LOG = 2,
 	ROLE_FD_SUPERVISOR = 3, /* channel to the supervisor */
-	ROLE_FD_EXEC = 4,       /* net: channel to exec */
-	ROLE_FD_LISTENER = 5,   /* net: the listening socket */
+	ROLE_FD_EXEC = 4,	/* net: channel to exec */
+	ROLE_FD_LISTENER = 5,	/* net: the listening socket */
 	ROLE_FD_FIRST_FREE = 6,
 };
 
@@ -62,11 +62,11 @@ enum role_ns {
 
 /* PROCESS_REFUSED.reason */
 enum refuse_reason {
-	REFUSE_INVALID,          /* the request cannot be carried out: -32600 */
-	REFUSE_BUSY,             /* a limit is reached; try again later */
-	REFUSE_POLICY,           /* the policy forbids it */
-	REFUSE_UNENFORCEABLE,    /* asked for what this host cannot enforce */
-	REFUSE_SESSION,          /* the session has no usable sandbox */
+	REFUSE_INVALID,	      /* the request cannot be carried out: -32600 */
+	REFUSE_BUSY,	      /* a limit is reached; try again later */
+	REFUSE_POLICY,	      /* the policy forbids it */
+	REFUSE_UNENFORCEABLE, /* asked for what this host cannot enforce */
+	REFUSE_SESSION,	      /* the session has no usable sandbox */
 	REFUSE_MAX = REFUSE_SESSION,
 };
 
