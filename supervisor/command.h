@@ -1,0 +1,12 @@
+/* The commands of sallyport. Each takes its own name as argv[0] and returns
+ * the exit code: exit.h. */
+#ifndef SUPERVISOR_COMMAND_H
+#define SUPERVISOR_COMMAND_H
+
+/* serve: the server itself. */
+int command_serve(int argc, char **argv);
+
+/* exec, attach: clients of a server. Becomes sallyport-tool. */
+int command_tool(int argc, char **argv);
+
+#endif

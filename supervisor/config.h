@@ -1,0 +1,119 @@
+/*
+ * The configuration: one table of keys, filled from built-in values, the
+ * preset, a file in INI form and the command line; the later wins.
+ *
+ *   [section]
+ *   key = value
+ *
+ * A value is taken as it stands up to the end of the line, without the blanks
+ * around it; there are no quotes. Comments are lines that begin with '#' or
+ * ';'. A list key may be repeated, any other key is given once in the file and
+ * once on the command line. Nothing unknown is ignored.
+ */
+#ifndef SUPERVISOR_CONFIG_H
+#define SUPERVISOR_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "privsep/role.h"
+#include "supervisor/list.h"
+#include "supervisor/listen_url.h"
+
+#define CONFIG_FILE_MAX	  (256u * 1024u) /* bytes of a configuration file */
+#define CONFIG_LINE_MAX	  8192		 /* bytes of a line */
+#define CONFIG_ERRORS_MAX (16u * 1024u)	 /* bytes of all complaints */
+
+/* Where a value came from; a higher one wins. */
+enum config_level { CONFIG_BUILTIN, CONFIG_PRESET, CONFIG_FILE, CONFIG_FLAG };
+
+/* The keys that are not limits; a limit's number is CONFIG_KEYS + its row. */
+enum config_key {
+	KEY_LISTEN,
+	KEY_WORKSPACE,
+	KEY_COMPAT,
+	KEY_ENV_SET,
+	KEY_ENV_ALLOW,
+	KEY_ENV_SCRUB,
+	KEY_PRESET,
+	KEY_ALLOW_ROOT,
+	KEY_DEGRADED,
+	KEY_UID_BASE,
+	KEY_NET_UID,
+	KEY_NETWORK,
+	KEY_AUDIT_FILE,
+	KEY_LOG_LEVEL,
+	CONFIG_KEYS
+};
+
+struct config {
+	struct listen_url listen;
+	struct list workspaces;
+	uint32_t compat; /* enum compat */
+	struct limits limits;
+	struct list env_set;   /* "NAME=VALUE", defaults included */
+	struct list env_allow; /* patterns */
+	struct list env_scrub; /* patterns */
+	uint32_t preset;       /* enum preset */
+	uint32_t allow_root;   /* 0 or 1 */
+	uint32_t degraded;     /* 0 or 1 */
+	uint32_t uid_base, net_uid;
+	uint32_t network;   /* enum network */
+	char *audit_file;   /* heap; NULL: none */
+	uint32_t log_level; /* enum log_level */
+	/* enum config_level of each key */
+	uint8_t level[CONFIG_KEYS + LIMIT_ROWS];
+};
+
+/* Fill in the built-in values. Returns 0 or -ENOMEM. c is to be released
+ * with config_done in both cases. */
+must_use int config_init(struct config *c);
+void config_done(struct config *c);
+
+/*
+ * Set one key. Returns 0; -ENOENT if there is no such section or key; -EINVAL,
+ * -ERANGE if the value is wrong or out of bounds; -EEXIST if the key is no
+ * list and has been set at this level; -E2BIG if a list is full; -ENOMEM; each
+ * with e, which names the key.
+ */
+must_use int config_set(struct config *c, enum config_level level,
+    const char *section, const char *key, const char *value, struct err *e);
+
+/* The same for "section.key=value". */
+must_use int config_set_text(struct config *c, enum config_level level,
+    const char *text, struct err *e);
+
+/*
+ * Apply the text of a file at CONFIG_FILE. Every complaint becomes a line
+ * "name:line: what is wrong" in errors; when errors is full the rest is not
+ * told. Returns 0; -EINVAL if there was a complaint; -ENOMEM.
+ */
+must_use int config_parse(struct config *c, const char *name, struct bytes text,
+    struct buf *errors);
+
+/* Read the regular file at path and apply it: config_parse. A file that
+ * cannot be read is a complaint as well. */
+must_use int config_load(struct config *c, const char *path,
+    struct buf *errors);
+
+/*
+ * After all values are set: fill in what the preset decides and check what
+ * depends on two keys. Returns 0 or -EINVAL with e.
+ */
+must_use int config_finish(struct config *c, struct err *e);
+
+/* Append the effective policy as text, one "section.key = value" a line, in
+ * table order: the same policy gives the same text. Of [env] only names are
+ * in it. -EMSGSIZE, -ENOMEM. */
+must_use int config_put_policy(const struct config *c, struct buf *out);
+
+/* Append the table for a person: key, kind, bounds, default, what it is. */
+must_use int config_put_help(struct buf *out);
+
+const char *config_preset_name(uint32_t preset);
+
+#endif

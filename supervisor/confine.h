@@ -1,0 +1,27 @@
+/* The supervisor's own lock-down, before it starts a role. */
+#ifndef SUPERVISOR_CONFINE_H
+#define SUPERVISOR_CONFINE_H
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+/*
+ * The capabilities, a bit each, that roles need to be born with when the
+ * server runs as root. No other is left in any set of any of our processes.
+ */
+uint64_t confine_role_caps(void);
+
+/*
+ * Give up all other capabilities, become undumpable and the one to whom
+ * orphans of exec fall, set no_new_privs and load the system call filter.
+ * Everything with a path must be open by now. Returns 0, or a negative errno
+ * with e naming the step.
+ */
+must_use int confine_self(struct err *e);
+
+/* The kernel's Landlock ABI; 0 if it has none. */
+uint32_t confine_landlock_abi(void);
+
+#endif

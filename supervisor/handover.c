@@ -1,0 +1,174 @@
+#include "supervisor/handover.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "policy/env.h"
+#include "privsep/pack.h"
+
+/* As in msg.def. */
+#define LISTS_MAX  (16u * 1024u)
+#define POLICY_MAX (32u * 1024u)
+#define ENV_MAX	   (4u * ENV_CONFIG_MAX)
+
+static struct bytes
+view(const struct buf *b)
+{
+	return (struct bytes){.data = b->data, .len = b->len};
+}
+
+/* "NAME=VALUE" items as pairs of strings. */
+static int
+pack_pairs(const struct list *l, struct buf *out)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < l->count && r == 0; i++) {
+		const char *item = l->items[i], *equals = strchr(item, '=');
+
+		r = buf_put_string(out, item, (size_t)(equals - item));
+		if (r == 0)
+			r = buf_put_cstring(out, equals + 1);
+	}
+	return r;
+}
+
+static int
+pack_env(const struct config *c, struct buf *out)
+{
+	scoped_buf base, scrub, allow;
+	int r;
+
+	buf_init(&base, ENV_CONFIG_MAX);
+	buf_init(&scrub, ENV_CONFIG_MAX);
+	buf_init(&allow, ENV_CONFIG_MAX);
+	r = pack_pairs(&c->env_set, &base);
+	if (r == 0)
+		r = list_pack(&c->env_scrub, &scrub);
+	if (r == 0)
+		r = list_pack(&c->env_allow, &allow);
+	if (r < 0)
+		return r;
+	return env_config_pack(&(struct env_config){.base = view(&base),
+				   .scrub = view(&scrub),
+				   .allow = view(&allow)},
+	    out);
+}
+
+/* What a command has as name before a client says otherwise. */
+static const char *
+env_value(const struct config *c, const char *name, const char *otherwise)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < c->env_set.count; i++) {
+		const char *item = c->env_set.items[i];
+
+		if (strncmp(item, name, len) == 0 && item[len] == '=' &&
+		    item[len + 1] == '/')
+			return item + len + 1;
+	}
+	return otherwise;
+}
+
+static uint32_t
+exec_flags(const struct config *c)
+{
+	return (c->allow_root ? EXEC_FLAG_ALLOW_ROOT : 0u) |
+	       (c->degraded ? EXEC_FLAG_DEGRADED : 0u) |
+	       (c->compat == COMPAT_OPENCLAW ? EXEC_FLAG_OPENCLAW : 0u);
+}
+
+int
+handover_exec(const struct server *s, struct channel *channel)
+{
+	const struct config *c = s->config;
+	scoped_buf limits, paths, read_only, env;
+	int fds[WORKSPACES_MAX], r;
+
+	buf_init(&limits, 4096);
+	buf_init(&paths, LISTS_MAX);
+	buf_init(&read_only, LISTS_MAX);
+	buf_init(&env, ENV_MAX);
+	r = limits_pack(&c->limits, &limits);
+	if (r == 0)
+		r = list_pack(&s->workspaces->paths, &paths);
+	if (r == 0)
+		r = list_pack(&s->workspaces->read_only, &read_only);
+	if (r == 0)
+		r = pack_env(c, &env);
+	if (r == 0)
+		r = workspaces_dup(s->workspaces, fds);
+	if (r < 0)
+		return r;
+	const struct msg_exec_config m = {.preset = c->preset,
+	    .network = c->network,
+	    .flags = exec_flags(c),
+	    .log_level = c->log_level,
+	    .uid_base = c->uid_base,
+	    .umask = s->umask,
+	    .limits = view(&limits),
+	    .workspaces = view(&paths),
+	    .protected_paths = view(&read_only),
+	    .env = view(&env)};
+
+	return channel_send_exec_config(channel, &m, fds,
+	    s->workspaces->paths.count);
+}
+
+int
+handover_net(const struct server *s, struct channel *channel)
+{
+	const struct config *c = s->config;
+	bool root = geteuid() == 0;
+	scoped_buf limits, policy;
+	int r;
+
+	buf_init(&limits, 4096);
+	buf_init(&policy, POLICY_MAX);
+	r = limits_pack(&c->limits, &limits);
+	if (r == 0)
+		r = config_put_policy(c, &policy);
+	if (r < 0)
+		return r;
+	const struct msg_net_config m = {.compat = c->compat,
+	    .log_level = c->log_level,
+	    .features = strcmp(s->shell, "/bin/bash") == 0
+			    ? (uint32_t)NET_FEATURE_SHELL_BASH
+			    : 0u,
+	    .uid = root ? c->net_uid : 0,
+	    .gid = root ? c->net_uid : 0,
+	    .limits = view(&limits),
+	    .path = bytes_of(s->path),
+	    .host = bytes_of(s->host),
+	    .cwd = bytes_of(s->workspaces->paths.items[0]),
+	    .shell = bytes_of(s->shell),
+	    .home = bytes_of(env_value(c, "HOME", "/tmp/home")),
+	    .tmp = bytes_of(env_value(c, "TMPDIR", "/tmp")),
+	    .policy = view(&policy)};
+
+	return channel_send_net_config(channel, &m, NULL, 0);
+}
+
+int
+handover_check(const struct server *s, struct err *e)
+{
+	const struct config *c = s->config;
+	scoped_buf paths, env, policy;
+
+	buf_init(&paths, LISTS_MAX);
+	buf_init(&env, ENV_MAX);
+	buf_init(&policy, POLICY_MAX);
+	if (list_pack(&s->workspaces->paths, &paths) < 0)
+		return err_set(e, EMSGSIZE,
+		    "server.workspace: more than %u bytes in all", LISTS_MAX);
+	if (pack_env(c, &env) < 0)
+		return err_set(e, EMSGSIZE,
+		    "env: more than %u bytes in one of set, allow and scrub",
+		    ENV_CONFIG_MAX);
+	if (config_put_policy(c, &policy) < 0)
+		return err_set(e, EMSGSIZE,
+		    "the policy is longer than %u bytes", POLICY_MAX);
+	return 0;
+}

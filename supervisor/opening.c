@@ -1,0 +1,230 @@
+#include "supervisor/opening.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "supervisor/confine.h"
+#include "supervisor/handover.h"
+#include "supervisor/listener.h"
+
+#define SECRET_SIZE 16 /* bytes: 128 random bits */
+
+static int
+check_rights(const struct config *c, struct err *e)
+{
+	scoped_buf host;
+
+	buf_init(&host, 64);
+	if (c->preset == PRESET_OPEN && geteuid() == 0 && !c->allow_root)
+		return err_set(e, EPERM,
+		    "the preset open would run every command as root; if that "
+		    "is meant, add --set sandbox.allow_root=true");
+	if (listen_url_is_loopback(&c->listen))
+		return 0;
+	if (listen_url_put_host(&c->listen, &host) < 0)
+		buf_clear(&host);
+	return err_set(e, EPERM,
+	    "server.listen: %.*s can be reached from other machines, which "
+	    "needs authentication other than the URL's path",
+	    (int)host.len, (char *)host.data);
+}
+
+/* The directory of a binary: a child that could write there could replace it,
+ * or put another of our executables in its place. */
+static int
+protect_directory(struct workspaces *w, const char *path, struct err *e)
+{
+	char copy[PATH_LEN_MAX];
+
+	(void)snprintf(copy, sizeof copy, "%s", path);
+	return workspaces_protect(w, dirname(copy), OWN_READ, e);
+}
+
+static int
+protect(struct opening *o, const char *config_file, const char *url_file,
+    struct err *e)
+{
+	struct workspaces *w = &o->workspaces;
+	const struct config *c = o->server.config;
+	char self[PATH_LEN_MAX];
+	int r = binary_self(self, e);
+
+	if (r == 0)
+		r = protect_directory(w, self, e);
+	if (r == 0)
+		r = protect_directory(w, o->net.path, e);
+	if (r == 0)
+		r = protect_directory(w, o->exec.path, e);
+	if (r == 0 && config_file != NULL)
+		r = workspaces_protect(w, config_file, OWN_READ, e);
+	if (r == 0 && c->audit_file != NULL)
+		r = workspaces_protect(w, c->audit_file, OWN_WRITE, e);
+	if (r == 0 && url_file != NULL)
+		r = workspaces_protect(w, url_file, OWN_WRITE, e);
+	for (size_t i = 0; i < w->read_only.count && r == 0; i++)
+		log_info("read_only path=%s reason=\"sallyport's own files\"",
+		    w->read_only.items[i]);
+	return r;
+}
+
+static int
+open_workspaces(struct opening *o, struct config *c, struct err *e)
+{
+	int r = workspaces_open(&o->workspaces, &c->workspaces,
+	    c->preset == PRESET_OPEN, e);
+
+	if (r < 0)
+		return r;
+	list_clear(&c->workspaces);
+	for (size_t i = 0; i < o->workspaces.paths.count && r == 0; i++)
+		r = list_add(&c->workspaces, o->workspaces.paths.items[i],
+		    WORKSPACES_MAX);
+	return r < 0 ? err_errno(e, -r, "workspaces") : 0;
+}
+
+/*
+ * Made anew with O_EXCL, so that nobody else has it open or may read it. The
+ * URL is written when the server serves, in one piece; until then the file is
+ * empty (renaming it into place would need rights that are gone by then).
+ */
+static int
+open_url_file(struct opening *o, const char *path, struct err *e)
+{
+	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	struct stat st;
+
+	if (path == NULL)
+		return 0;
+	if (lstat(path, &st) == 0) {
+		if (!S_ISREG(st.st_mode))
+			return err_set(e, EEXIST,
+			    "%.100s: exists and is no regular file", path);
+		if (unlink(path) < 0)
+			return err_errno(e, errno, "%.100s", path);
+	}
+	o->url_fd = open(path, flags, 0600);
+	if (o->url_fd < 0 || fchmod(o->url_fd, 0600) < 0)
+		return err_errno(e, errno, "%.100s", path);
+	return 0;
+}
+
+static int
+make_path(struct opening *o, struct err *e)
+{
+	uint8_t secret[SECRET_SIZE];
+
+	if (getrandom(secret, sizeof secret, 0) != sizeof secret)
+		return err_errno(e, errno, "random bytes");
+	o->path[0] = '/';
+	for (size_t i = 0; i < sizeof secret; i++)
+		(void)snprintf(o->path + 1 + 2 * i, 3, "%02x",
+		    (unsigned int)secret[i]);
+	explicit_bzero(secret, sizeof secret);
+	return 0;
+}
+
+static int
+open_listener(struct opening *o, struct err *e)
+{
+	int r;
+
+	o->listener_fd = listener_open(&o->address, e);
+	if (o->listener_fd < 0)
+		return o->listener_fd;
+	r = listen_url_put_host(&o->address, &o->host);
+	if (r == 0)
+		r = buf_put_u8(&o->host, 0);
+	return r < 0 ? err_errno(e, -r, "listen") : make_path(o, e);
+}
+
+static int
+open_binaries(struct opening *o, struct err *e)
+{
+	int r = binary_open(&o->net, "net", "sallyport-net", e);
+
+	if (r == 0)
+		r = binary_open(&o->exec, "exec", "sallyport-exec", e);
+	if (r < 0)
+		return r;
+	o->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return o->null_fd < 0 ? err_errno(e, errno, "/dev/null") : 0;
+}
+
+static uint32_t
+get_umask(void)
+{
+	mode_t mask = umask(077);
+
+	(void)umask(mask);
+	return mask;
+}
+
+static void
+fill_server(struct opening *o)
+{
+	struct server *s = &o->server;
+
+	s->workspaces = &o->workspaces;
+	s->net = &o->net;
+	s->exec = &o->exec;
+	s->audit = &o->audit;
+	s->listener_fd = o->listener_fd;
+	s->null_fd = o->null_fd;
+	s->url_fd = o->url_fd >= 0 ? o->url_fd : STDOUT_FILENO;
+	s->host = (const char *)o->host.data;
+	s->path = o->path;
+	s->shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
+	s->umask = get_umask();
+	s->landlock_abi = confine_landlock_abi();
+}
+
+enum exit_code
+opening_init(struct opening *o, struct config *c, const char *config_file,
+    const char *url_file, struct err *e)
+{
+	*o = (struct opening){.server = {.config = c},
+	    .net = {.fd = -1},
+	    .exec = {.fd = -1},
+	    .audit = {.fd = -1},
+	    .address = c->listen,
+	    .listener_fd = -1,
+	    .null_fd = -1,
+	    .url_fd = -1};
+	buf_init(&o->host, 64);
+	if (check_rights(c, e) < 0 || open_workspaces(o, c, e) < 0)
+		return EXIT_USAGE;
+	if (open_binaries(o, e) < 0)
+		return EXIT_RUNTIME;
+	if (protect(o, config_file, url_file, e) < 0 ||
+	    audit_open(&o->audit, c->audit_file, e) < 0)
+		return EXIT_USAGE;
+	if (open_listener(o, e) < 0)
+		return EXIT_RUNTIME;
+	if (open_url_file(o, url_file, e) < 0)
+		return EXIT_USAGE;
+	fill_server(o);
+	return handover_check(&o->server, e) < 0 ? EXIT_USAGE : EXIT_OK;
+}
+
+/* A URL of a server that is gone is of use to nobody. */
+void
+opening_done(struct opening *o)
+{
+	if (o->url_fd >= 0 && ftruncate(o->url_fd, 0) < 0)
+		log_warn("url_file error=%s", strerrorname_np(errno));
+	fd_close(&o->url_fd);
+	fd_close(&o->listener_fd);
+	fd_close(&o->null_fd);
+	audit_close(&o->audit);
+	binary_close(&o->net);
+	binary_close(&o->exec);
+	workspaces_done(&o->workspaces);
+	buf_done(&o->host);
+	explicit_bzero(o->path, sizeof o->path);
+}

@@ -1,0 +1,32 @@
+/*
+ * All that is opened before the lock-down: after it the supervisor opens no
+ * path any more.
+ */
+#ifndef SUPERVISOR_OPENING_H
+#define SUPERVISOR_OPENING_H
+
+#include "supervisor/supervisor.h"
+
+struct opening {
+	struct server server; /* borrows from the rest */
+	struct workspaces workspaces;
+	struct binary net, exec;
+	struct audit audit;
+	struct listen_url address;
+	int listener_fd, null_fd;
+	int url_fd; /* -1: the URL goes to standard output */
+	struct buf host;
+	char path[64];
+};
+
+/*
+ * Open everything for c, whose workspaces become real paths. config_file and
+ * url_file may be NULL. c is borrowed for as long as o is used. Returns
+ * EXIT_OK, or the code to exit with and e. o is to be released with
+ * opening_done in both cases.
+ */
+must_use enum exit_code opening_init(struct opening *o, struct config *c,
+    const char *config_file, const char *url_file, struct err *e);
+void opening_done(struct opening *o);
+
+#endif

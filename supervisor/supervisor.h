@@ -1,0 +1,35 @@
+/*
+ * The supervisor's life: start the roles, compare what they report, let net
+ * accept, watch, start anew what has died, stop in order.
+ */
+#ifndef SUPERVISOR_SUPERVISOR_H
+#define SUPERVISOR_SUPERVISOR_H
+
+#include "supervisor/audit.h"
+#include "supervisor/binary.h"
+#include "supervisor/config.h"
+#include "supervisor/exit.h"
+#include "supervisor/workspace.h"
+
+/* All borrowed, all open: from here on nothing is opened by path. */
+struct server {
+	const struct config *config;
+	const struct workspaces *workspaces;
+	const struct binary *net, *exec;
+	struct audit *audit;
+	int listener_fd, null_fd;
+	int url_fd;	  /* where the URL's line goes */
+	const char *host; /* "127.0.0.1:4711" */
+	const char *path; /* "/" and the secret */
+	const char *shell;
+	uint32_t umask;
+	uint32_t landlock_abi;
+};
+
+/*
+ * Serve until a signal asks to stop. The process is to be confined by now.
+ * Signals are blocked here and stay so.
+ */
+enum exit_code supervisor_run(const struct server *server);
+
+#endif
