@@ -68,7 +68,7 @@ empty_root(struct err *e)
 }
 
 int
-jail_enter(struct err *e)
+jail_enter(struct namespaces *entered, struct err *e)
 {
 	int r;
 
@@ -80,5 +80,8 @@ jail_enter(struct err *e)
 	if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) <
 	    0)
 		return err_errno(e, errno, "namespaces");
+	r = namespaces_read(entered);
+	if (r < 0)
+		return err_errno(e, -r, "read namespaces");
 	return empty_root(e);
 }

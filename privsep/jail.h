@@ -7,15 +7,17 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "privsep/report.h"
 
 /*
  * Enter it. Started as root this needs CAP_SYS_ADMIN; started as a plain user
  * a user namespace is made first, in which the caller keeps its id and holds
  * every capability until it drops them. Sockets that are already open stay
- * usable. Needs /proc and allocates nothing. Returns 0, or a negative errno
- * with e naming the step.
+ * usable. Needs /proc and allocates nothing. The namespaces it is in
+ * afterwards are told in *entered, since the empty root has no /proc to ask.
+ * Returns 0, or a negative errno with e naming the step.
  */
-must_use int jail_enter(struct err *e);
+must_use int jail_enter(struct namespaces *entered, struct err *e);
 
 /*
  * For a plain user: enter a new user namespace in which the caller's uid and

@@ -65,8 +65,8 @@ privdrop_caps_read(struct caps *out)
 	return 0;
 }
 
-static int
-drop_bounding_set(uint64_t keep)
+int
+privdrop_bounding(uint64_t keep)
 {
 	for (unsigned long cap = 0; cap < 64; cap++) {
 		if (keep & CAP_BIT(cap))
@@ -88,7 +88,7 @@ privdrop_caps(uint64_t keep, bool drop_bounding)
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return -errno;
 	if (drop_bounding)
-		r = drop_bounding_set(keep);
+		r = privdrop_bounding(keep);
 	if (r == 0)
 		r = capset_raw(keep);
 	if (r == 0)

@@ -29,6 +29,9 @@ must_use int privdrop_caps_read(struct caps *out);
  */
 must_use int privdrop_caps(uint64_t keep, bool drop_bounding);
 
+/* Drop all but keep from the bounding set. Needs CAP_SETPCAP. */
+must_use int privdrop_bounding(uint64_t keep);
+
 /*
  * No supplementary groups, then gid and uid, real, effective and saved. With
  * clear_groups false the groups are left (a plain user may not clear them).

@@ -1,0 +1,41 @@
+/*
+ * Everything in which the two references differ on the wire: one row each.
+ * No other code in net asks which of them is followed.
+ */
+#ifndef NET_COMPAT_H
+#define NET_COMPAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "privsep/role.h"
+
+struct compat_row {
+	const char *name;
+	/* transport */
+	bool wrong_path_upgrades; /* then closes 1008; else 404 before */
+	/* envelope */
+	bool jsonrpc_member; /* answers carry "jsonrpc":"2.0" */
+	/* The text of an error: before and after the method's name. */
+	const char *unknown_method[2];
+	bool extension_methods; /* process/closeStdin, process/resize */
+	/* lifecycle */
+	bool environment_info_in_initialize;
+	bool initialized_required; /* before other methods */
+	uint64_t retention_max_ms; /* no longer than this */
+	uint64_t long_poll_max_ms;
+	/* params */
+	bool strict_params; /* what the stricter reference requires, is */
+	const char *cwd_error_prefix;
+	/* environment/info */
+	bool full_info;
+	/* process */
+	bool arg0_refused;
+	const char *sandboxed_type; /* sandboxType with a sandbox object */
+	const char *duplicate_process[2]; /* before and after the id */
+	int duplicate_process_code;
+};
+
+const struct compat_row *compat_row(enum compat compat);
+
+#endif

@@ -1,0 +1,82 @@
+#include "net/config.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "privsep/pack.h"
+
+/* The provider's identity: a digest over what the policy says. */
+static int
+digest(struct bytes policy, char out[sizeof "sha256:" + 64], struct err *e)
+{
+	unsigned char raw[32];
+	unsigned int len;
+	size_t used;
+
+	if (EVP_Digest(policy.data, policy.len, raw, &len, EVP_sha256(),
+		NULL) != 1)
+		return err_set(e, ENOMEM, "SHA-256 failed");
+	used = (size_t)snprintf(out, sizeof "sha256:", "sha256:");
+	for (size_t i = 0; i < sizeof raw; i++)
+		used += (size_t)snprintf(out + used, 3, "%02x", raw[i]);
+	return 0;
+}
+
+static int
+take_string(char **out, struct bytes s, const char *name, struct err *e)
+{
+	if (s.len == 0 || bytes_has_nul(s))
+		return err_set(e, EPROTO, "config: %s is unusable", name);
+	*out = bytes_dup(s);
+	return *out != NULL ? 0 : err_set(e, ENOMEM, "config: out of memory");
+}
+
+int
+config_take(struct config *c, const struct msg_net_config *m, struct err *e)
+{
+	const struct {
+		char **out;
+		struct bytes from;
+		const char *name;
+	} strings[] = {
+	    {&c->path, m->path, "path"},
+	    {&c->host, m->host, "host"},
+	    {&c->cwd, m->cwd, "cwd"},
+	    {&c->home, m->home, "home"},
+	    {&c->tmp, m->tmp, "tmp"},
+	    {&c->shell, m->shell, "shell"},
+	};
+	int r = 0;
+
+	*c = (struct config){.uid = m->uid, .gid = m->gid};
+	if (m->compat > COMPAT_OPENCLAW || m->log_level > LOG_DEBUG)
+		return err_set(e, EPROTO, "config: value out of range");
+	if (!limits_unpack(m->limits, &c->limits))
+		return err_set(e, EPROTO, "config: limits are unusable");
+	c->compat = compat_row((enum compat)m->compat);
+	c->shell_name = m->features & NET_FEATURE_SHELL_BASH ? "bash" : "sh";
+	log_set_level((enum log_level)m->log_level);
+	for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
+		if (r == 0)
+			r = take_string(strings[i].out, strings[i].from,
+			    strings[i].name, e);
+	if (r < 0)
+		return r;
+	if (c->limits.session_retention > c->compat->retention_max_ms)
+		c->limits.session_retention = c->compat->retention_max_ms;
+	if (c->limits.long_poll_max > c->compat->long_poll_max_ms)
+		c->limits.long_poll_max = c->compat->long_poll_max_ms;
+	return digest(m->policy, c->provider_id, e);
+}
+
+void
+config_done(struct config *c)
+{
+	char *all[] = {c->path, c->host, c->cwd, c->home, c->tmp, c->shell};
+
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		free(all[i]);
+	*c = (struct config){0};
+}

@@ -1,0 +1,253 @@
+#include "net/connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "net/rpc.h"
+#include "net/session.h"
+
+/* Messages up to this size are not counted on the global budget. */
+#define UNCOUNTED_MAX (64u * 1024u)
+
+static void
+deadline_passed(struct timer *t)
+{
+	struct connection *c = container_of(t, struct connection, deadline);
+
+	log_info("connection_timeout peer=%s phase=%s", c->peer,
+	    c->lifecycle == LIFECYCLE_HANDSHAKE ? "handshake" : "initialize");
+	if (c->lifecycle != LIFECYCLE_HANDSHAKE) {
+		connection_close(c, 1008, "initialize timeout");
+		return;
+	}
+	/* Mid-handshake there is no WebSocket to close in order. */
+	lws_set_timeout(c->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+}
+
+static void
+ping_passed(struct timer *t)
+{
+	struct connection *c = container_of(t, struct connection, ping);
+
+	c->ping_due = true;
+	(void)lws_callback_on_writable(c->wsi);
+	timer_set(c->net->lws, &c->ping, c->net->config.limits.ping_interval,
+	    ping_passed);
+}
+
+struct connection *
+connection_new(struct net *n, const char *peer)
+{
+	struct connection *c = calloc(1, sizeof *c);
+
+	if (c == NULL)
+		return NULL;
+	c->net = n;
+	c->serial = ++n->last_connection;
+	(void)snprintf(c->peer, sizeof c->peer, "%s", peer);
+	buf_init(&c->in, RPC_MESSAGE_MAX);
+	TAILQ_INIT(&c->out);
+	TAILQ_INSERT_TAIL(&n->connections, c, link);
+	n->connection_count++;
+	timer_set(n->lws, &c->deadline, n->config.limits.handshake_timeout,
+	    deadline_passed);
+	return c;
+}
+
+static void
+outgoing_pop(struct connection *c)
+{
+	struct outgoing *o = TAILQ_FIRST(&c->out);
+
+	TAILQ_REMOVE(&c->out, o, link);
+	c->out_bytes -= o->text.len;
+	buf_done(&o->text);
+	free(o);
+}
+
+static void
+release_input(struct connection *c)
+{
+	c->net->message_bytes -= c->in_charged;
+	c->in_charged = 0;
+	timer_clear(&c->message);
+	/* A large buffer would stay with an idle connection. */
+	if (c->in.cap > UNCOUNTED_MAX)
+		buf_done(&c->in);
+	else
+		buf_clear(&c->in);
+}
+
+void
+connection_free(struct connection *c)
+{
+	if (c == NULL)
+		return;
+	if (c->session != NULL)
+		session_detach(c->session);
+	timer_clear(&c->deadline);
+	timer_clear(&c->ping);
+	timer_clear(&c->message);
+	while (!TAILQ_EMPTY(&c->out))
+		outgoing_pop(c);
+	release_input(c);
+	buf_done(&c->in);
+	TAILQ_REMOVE(&c->net->connections, c, link);
+	c->net->connection_count--;
+	net_drain_check(c->net);
+	free(c);
+}
+
+void
+connection_opened(struct connection *c)
+{
+	const struct limits *l = &c->net->config.limits;
+
+	c->lifecycle = LIFECYCLE_OPEN;
+	timer_set(c->net->lws, &c->deadline, l->initialize_timeout,
+	    deadline_passed);
+	timer_set(c->net->lws, &c->ping, l->ping_interval, ping_passed);
+}
+
+/* Half a message must not hold its share of the budget for good. */
+static void
+message_passed(struct timer *t)
+{
+	connection_close(container_of(t, struct connection, message), 1008,
+	    "message timeout");
+}
+
+/* Count size bytes of this message on the global budget. */
+static int
+charge(struct connection *c, size_t size)
+{
+	uint64_t more;
+
+	if (size <= UNCOUNTED_MAX || size <= c->in_charged)
+		return 0;
+	more = size - c->in_charged;
+	if (more > c->net->config.limits.message_budget - c->net->message_bytes)
+		return -ENOBUFS;
+	if (c->in_charged == 0)
+		timer_set(c->net->lws, &c->message,
+		    c->net->config.limits.message_timeout, message_passed);
+	c->net->message_bytes += more;
+	c->in_charged = size;
+	return 0;
+}
+
+int
+connection_append(struct connection *c, const void *data, size_t len,
+    size_t remaining, bool final)
+{
+	size_t room = RPC_MESSAGE_MAX - c->in.len;
+	int r;
+
+	if (len > room || remaining > room - len)
+		return -EMSGSIZE;
+	r = charge(c, c->in.len + len + remaining);
+	/* A frame announces its size, so its memory is asked for at once. */
+	if (r == 0)
+		r = buf_reserve(&c->in, len + remaining);
+	if (r == 0)
+		r = buf_put(&c->in, data, len);
+	if (r < 0 || !final)
+		return r;
+	rpc_handle(c, (struct bytes){.data = c->in.data, .len = c->in.len});
+	release_input(c);
+	return 0;
+}
+
+int
+connection_message(struct buf *text)
+{
+	buf_init(text, SIZE_MAX / 2);
+	if (buf_reserve(text, LWS_PRE + 256) < 0)
+		return -ENOMEM;
+	text->len = LWS_PRE;
+	return 0;
+}
+
+void
+connection_queue(struct connection *c, struct buf *text)
+{
+	struct outgoing *o;
+
+	if (c->close_code != 0) {
+		buf_done(text);
+		return;
+	}
+	o = calloc(1, sizeof *o);
+	if (o == NULL) {
+		/* A lost answer would hang its request. */
+		buf_done(text);
+		connection_close(c, 1011, "out of memory");
+		return;
+	}
+	o->text = *text;
+	*text = (struct buf){0};
+	TAILQ_INSERT_TAIL(&c->out, o, link);
+	c->out_bytes += o->text.len;
+	(void)lws_callback_on_writable(c->wsi);
+}
+
+void
+connection_close(struct connection *c, uint16_t code, const char *reason)
+{
+	if (c->close_code != 0)
+		return;
+	log_info("connection_close peer=%s code=%u reason=%s", c->peer, code,
+	    reason);
+	c->close_code = code;
+	c->close_reason = reason;
+	(void)lws_callback_on_writable(c->wsi);
+}
+
+bool
+connection_is_full(const struct connection *c)
+{
+	return c->out_bytes > c->net->config.limits.queue_max;
+}
+
+struct bytes
+connection_next(struct connection *c, bool *first, bool *final)
+{
+	struct outgoing *o = TAILQ_FIRST(&c->out);
+	size_t left;
+
+	if (o == NULL)
+		return (struct bytes){0};
+	left = o->text.len - LWS_PRE - o->sent;
+	*first = o->sent == 0;
+	*final = left <= RPC_FRAGMENT_MAX;
+	return (struct bytes){.data = o->text.data + LWS_PRE + o->sent,
+	    .len = *final ? left : RPC_FRAGMENT_MAX};
+}
+
+void
+connection_sent(struct connection *c, size_t len)
+{
+	struct outgoing *o = TAILQ_FIRST(&c->out);
+
+	o->sent += len;
+	if (o->sent < o->text.len - LWS_PRE)
+		return;
+	outgoing_pop(c);
+	/* The queue got shorter: streams may go on. */
+	if (c->session != NULL &&
+	    c->out_bytes <= c->net->config.limits.queue_max / 2)
+		session_resume_streams(c->session);
+}
+
+struct connection *
+connection_find(struct net *n, uint64_t serial)
+{
+	struct connection *c;
+
+	TAILQ_FOREACH (c, &n->connections, link)
+		if (c->serial == serial)
+			return c;
+	return NULL;
+}

@@ -1,0 +1,86 @@
+/*
+ * One WebSocket, from accept to its end: incoming messages bounded before they
+ * are kept, outgoing ones queued.
+ */
+#ifndef NET_CONNECTION_H
+#define NET_CONNECTION_H
+
+#include "base/buf.h"
+#include "net/framewatch.h"
+#include "net/net.h"
+
+/* Where in the life of a connection (protocol, "Lifecycle"). */
+enum lifecycle {
+	LIFECYCLE_HANDSHAKE,   /* HTTP so far */
+	LIFECYCLE_OPEN,	       /* upgraded */
+	LIFECYCLE_INITIALIZED, /* initialize was answered */
+	LIFECYCLE_READY,       /* the initialized notification came */
+};
+
+struct outgoing {
+	TAILQ_ENTRY(outgoing) link;
+	struct buf text; /* LWS_PRE free bytes, then the message */
+	size_t sent;	 /* bytes of the message */
+};
+
+struct connection {
+	TAILQ_ENTRY(connection) link;
+	struct net *net;
+	struct lws *wsi;
+	int fd;		 /* the library owns it; for socket_watch */
+	uint64_t serial; /* never used twice */
+	enum lifecycle lifecycle;
+	char peer[64]; /* "127.0.0.1:40000", for the log */
+	struct framewatch framewatch;
+	struct buf in;
+	size_t in_charged; /* bytes of in that count on the global budget */
+	TAILQ_HEAD(, outgoing) out;
+	size_t out_bytes;
+	uint64_t pending; /* requests without an answer */
+	struct session *session;
+	struct timer deadline; /* of the handshake, then of initialize */
+	struct timer ping;
+	struct timer message; /* while a counted message is incomplete */
+	bool ping_due;
+	uint16_t close_code; /* 0 until we want to close */
+	const char *close_reason;
+};
+
+/* A new one for an accepted socket; NULL when out of memory. */
+struct connection *connection_new(struct net *n, const char *peer);
+/* Detach its session and forget it. */
+void connection_free(struct connection *c);
+
+/* The upgrade is done: wait for initialize, start pinging. */
+void connection_opened(struct connection *c);
+
+/*
+ * Take len bytes of a message of which remaining more bytes are announced;
+ * final: the message ends here and is handled. Returns 0; -EMSGSIZE past
+ * RPC_MESSAGE_MAX; -ENOBUFS if the global budget is used up; -ENOMEM.
+ */
+must_use int connection_append(struct connection *c, const void *data,
+    size_t len, size_t remaining, bool final);
+
+/* Make text an empty outgoing message: headroom only. */
+must_use int connection_message(struct buf *text);
+/* Queue a message; its memory is taken. Dropped when the close was decided. */
+void connection_queue(struct connection *c, struct buf *text);
+
+/* Close with a code of RFC 6455 section 7.4; reason is a literal. */
+void connection_close(struct connection *c, uint16_t code, const char *reason);
+
+/*
+ * What to send next: the coming fragment of the first queued message, at most
+ * RPC_FRAGMENT_MAX bytes with LWS_PRE writable bytes in front; NULL data if
+ * nothing is queued. connection_sent then moves on by len bytes.
+ */
+struct bytes connection_next(struct connection *c, bool *first, bool *final);
+void connection_sent(struct connection *c, size_t len);
+
+/* Whether so much is queued that streams should pause. */
+bool connection_is_full(const struct connection *c);
+/* The connection with that serial, or NULL if it has gone. */
+struct connection *connection_find(struct net *n, uint64_t serial);
+
+#endif

@@ -1,0 +1,11 @@
+/* environment/info and environment/status. */
+#ifndef NET_ENVIRONMENT_H
+#define NET_ENVIRONMENT_H
+
+#include "net/config.h"
+#include "net/jsonw.h"
+
+/* Write the environment/info object. */
+void environment_info_write(struct jsonw *w, const struct config *config);
+
+#endif

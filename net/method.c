@@ -1,0 +1,353 @@
+#include "net/method.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum need { REQUIRED, STRICT, OPTIONAL };
+enum origin { STANDARD, EXTENSION };
+
+/* The methods' families, in the words that lifecycle errors use. A method
+ * without one looks after the lifecycle itself. */
+enum family { FAMILY_NONE, FAMILY_EXEC, FAMILY_INFO, FAMILY_STATUS };
+static const char *const family_words[] = {
+    [FAMILY_NONE] = "",
+    [FAMILY_EXEC] = "exec",
+    [FAMILY_INFO] = "environment info",
+    [FAMILY_STATUS] = "environment status",
+};
+
+static const char *
+type_words(const json_t *v)
+{
+	switch (json_typeof(v)) {
+	case JSON_OBJECT:
+		return "object";
+	case JSON_ARRAY:
+		return "array";
+	case JSON_STRING:
+		return "string";
+	case JSON_INTEGER:
+	case JSON_REAL:
+		return "number";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "boolean";
+	case JSON_NULL:
+		return "null";
+	}
+	return "value";
+}
+
+static int
+wrong_type(const json_t *v, const char *want, const char *wire, struct err *e)
+{
+	return err_set(e, EINVAL, "invalid type: %s, expected %s for `%s`",
+	    type_words(v), want, wire);
+}
+
+/* The member, or NULL when it is absent and may be. */
+static int
+member(const json_t *object, const char *wire, enum need need, bool strict,
+    const json_t **out, struct err *e)
+{
+	const json_t *v = json_object_get(object, wire);
+
+	*out = NULL;
+	if (v != NULL && (need == REQUIRED || !json_is_null(v))) {
+		*out = v;
+		return 0;
+	}
+	if (need == REQUIRED || (need == STRICT && strict))
+		return err_set(e, EINVAL, "missing field `%s`", wire);
+	return 0;
+}
+
+static struct bytes
+string_of(const json_t *v)
+{
+	return (struct bytes){.data = (const uint8_t *)json_string_value(v),
+	    .len = json_string_length(v)};
+}
+
+static int
+decode_string(const json_t *v, const char *wire, uint64_t bound,
+    struct bytes *out, struct err *e)
+{
+	if (!json_is_string(v))
+		return wrong_type(v, "a string", wire, e);
+	if (json_string_length(v) > bound)
+		return err_set(e, EINVAL,
+		    "`%s` is %zu bytes long, at most %llu are accepted", wire,
+		    json_string_length(v), (unsigned long long)bound);
+	*out = string_of(v);
+	return 0;
+}
+
+static int
+decode_bool(const json_t *v, const char *wire, bool *out, struct err *e)
+{
+	if (!json_is_boolean(v))
+		return wrong_type(v, "a boolean", wire, e);
+	*out = json_is_true(v);
+	return 0;
+}
+
+static int
+decode_uint(const json_t *v, const char *wire, uint64_t bound,
+    struct param_uint *out, struct err *e)
+{
+	if (!json_is_number(v))
+		return wrong_type(v, "a number", wire, e);
+	if (!json_is_integer(v) || json_integer_value(v) < 0)
+		return err_set(e, EINVAL,
+		    "invalid number: `%s` is not an integer from 0", wire);
+	if ((uint64_t)json_integer_value(v) > bound)
+		return err_set(e, EINVAL,
+		    "invalid number: `%s` is %lld, at most %llu is accepted",
+		    wire, (long long)json_integer_value(v),
+		    (unsigned long long)bound);
+	*out = (struct param_uint){.present = true,
+	    .v = (uint64_t)json_integer_value(v)};
+	return 0;
+}
+
+static int
+put_item(struct param_list *out, struct bytes s, const char *wire,
+    struct err *e)
+{
+	if (bytes_has_nul(s))
+		out->has_nul = true;
+	switch (buf_put_string(&out->packed, s.data, s.len)) {
+	case 0:
+		return 0;
+	case -EMSGSIZE:
+		return err_set(e, EINVAL,
+		    "`%s` is too large: at most %u bytes in all", wire,
+		    PROCESS_SPEC_MAX);
+	default:
+		return err_set(e, EINVAL, "out of memory for `%s`", wire);
+	}
+}
+
+static int
+list_start(const json_t *v, const char *wire, size_t count, uint64_t bound,
+    struct param_list *out, struct err *e)
+{
+	(void)v;
+	if (count > bound)
+		return err_set(e, EINVAL,
+		    "`%s` has %zu items, at most %llu are accepted", wire,
+		    count, (unsigned long long)bound);
+	buf_init(&out->packed, PROCESS_SPEC_MAX);
+	out->count = count;
+	out->present = true;
+	return 0;
+}
+
+static int
+decode_list(const json_t *v, const char *wire, uint64_t bound,
+    struct param_list *out, struct err *e)
+{
+	int r;
+
+	if (!json_is_array(v))
+		return wrong_type(v, "an array", wire, e);
+	r = list_start(v, wire, json_array_size(v), bound, out, e);
+	for (size_t i = 0; r == 0 && i < json_array_size(v); i++) {
+		const json_t *item = json_array_get(v, i);
+
+		if (!json_is_string(item))
+			return wrong_type(item, "a string", wire, e);
+		r = put_item(out, string_of(item), wire, e);
+	}
+	return r;
+}
+
+static int
+decode_map(json_t *v, const char *wire, uint64_t bound, struct param_list *out,
+    struct err *e)
+{
+	const char *key;
+	json_t *item;
+	int r;
+
+	if (!json_is_object(v))
+		return wrong_type(v, "an object", wire, e);
+	r = list_start(v, wire, json_object_size(v), bound, out, e);
+	if (r < 0)
+		return r;
+	json_object_foreach(v, key, item)
+	{
+		if (!json_is_string(item))
+			return wrong_type(item, "a string", wire, e);
+		r = put_item(out, bytes_of(key), wire, e);
+		if (r == 0)
+			r = put_item(out, string_of(item), wire, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int
+decode_object(json_t *v, const char *wire, json_t **out, struct err *e)
+{
+	if (!json_is_object(v))
+		return wrong_type(v, "an object", wire, e);
+	*out = v;
+	return 0;
+}
+
+/* The rows as statements: each decodes one member into p. */
+#define FIELD(wire, need, decode)                                              \
+	if (r == 0)                                                            \
+		r = member(object, wire, need, strict, &v, e);                 \
+	if (r == 0 && v != NULL)                                               \
+		r = decode;
+#define STRING(n, wire, need, bound, help)                                     \
+	FIELD(wire, need, decode_string(v, wire, bound, &p->n, e))
+#define BOOL(n, wire, need, bound, help)                                       \
+	FIELD(wire, need, decode_bool(v, wire, &p->n, e))
+#define UINT(n, wire, need, bound, help)                                       \
+	FIELD(wire, need, decode_uint(v, wire, bound, &p->n, e))
+#define LIST(n, wire, need, bound, help)                                       \
+	FIELD(wire, need, decode_list(v, wire, bound, &p->n, e))
+/* jansson iterates over objects only through pointers to non-const. */
+#define MAP(n, wire, need, bound, help)                                        \
+	FIELD(wire, need,                                                      \
+	    decode_map(json_object_get(object, wire), wire, bound, &p->n, e))
+#define OBJECT(n, wire, need, bound, help)                                     \
+	FIELD(wire, need,                                                      \
+	    decode_object(json_object_get(object, wire), wire, &p->n, e))
+#define STRUCT(name, params)                                                   \
+	int params_##name##_decode(const json_t *object, bool strict,          \
+	    struct params_##name *p, struct err *e)                            \
+	{                                                                      \
+		const json_t *v;                                               \
+		int r = 0;                                                     \
+                                                                               \
+		(void)object, (void)strict, (void)v, (void)e;                  \
+		memset(p, 0, sizeof *p);                                       \
+		p->given = object != NULL;                                     \
+		params;                                                        \
+		return r;                                                      \
+	}
+#define METHOD(name, wire, family, extension, params) STRUCT(name, params)
+#include "net/methods.def"
+#undef STRUCT
+#undef OBJECT
+#undef MAP
+#undef LIST
+#undef UINT
+#undef BOOL
+#undef STRING
+
+/* The rows as statements that release what decoding made. */
+#define STRING(n, wire, need, bound, help)
+#define BOOL(n, wire, need, bound, help)
+#define UINT(n, wire, need, bound, help)
+#define LIST(n, wire, need, bound, help) buf_done(&p->n.packed);
+#define MAP(n, wire, need, bound, help)	 buf_done(&p->n.packed);
+#define OBJECT(n, wire, need, bound, help)
+#define STRUCT(name, params)                                                   \
+	void params_##name##_done(struct params_##name *p)                     \
+	{                                                                      \
+		(void)p;                                                       \
+		params                                                         \
+	}
+#include "net/methods.def"
+#undef METHOD
+#undef STRUCT
+
+/* Whether the lifecycle allows methods of family now; else the error is sent.
+ */
+static bool
+lifecycle_allows(struct connection *c, const struct rpc_id *id,
+    enum family family)
+{
+	bool strict = c->net->config.compat->initialized_required;
+
+	if (family == FAMILY_NONE)
+		return true;
+	if (c->lifecycle < LIFECYCLE_INITIALIZED) {
+		rpc_error(c, id, RPC_INVALID_REQUEST,
+		    "client must call initialize before using %s methods",
+		    family_words[family]);
+		return false;
+	}
+	if (strict && c->lifecycle < LIFECYCLE_READY) {
+		rpc_error(c, id, RPC_INVALID_REQUEST,
+		    "client must send initialized before using %s methods",
+		    family_words[family]);
+		return false;
+	}
+	return true;
+}
+
+/* Params are decoded first: a wrong one is told in every state. */
+#define STRUCT(name, params)
+#define METHOD(name, wire, family, extension, params)                          \
+	static void call_##name(struct connection *c, const struct rpc_id *id, \
+	    const json_t *object)                                              \
+	{                                                                      \
+		bool strict = c->net->config.compat->strict_params;            \
+		struct params_##name p;                                        \
+		struct err e = {0};                                            \
+                                                                               \
+		if (params_##name##_decode(object, strict, &p, &e) < 0)        \
+			rpc_error(c, id, RPC_INVALID_PARAMS, "%s", e.text);    \
+		else if (lifecycle_allows(c, id, FAMILY_##family))             \
+			on_##name(c, id, &p);                                  \
+		params_##name##_done(&p);                                      \
+	}
+#include "net/methods.def"
+#undef METHOD
+
+static const struct {
+	const char *wire;
+	enum origin origin;
+	enum family family;
+	void (*call)(struct connection *c, const struct rpc_id *id,
+	    const json_t *object);
+} methods[] = {
+#define METHOD(name, wire, family, extension, params)                          \
+	{wire, extension, FAMILY_##family, call_##name},
+#include "net/methods.def"
+#undef METHOD
+#undef STRUCT
+};
+
+/* environment/status and its like ignore their params whatever they are. */
+static bool
+takes_no_params(enum family family)
+{
+	return family == FAMILY_INFO || family == FAMILY_STATUS;
+}
+
+void
+method_call(struct connection *c, const struct rpc_id *id, struct bytes name,
+    json_t *params)
+{
+	const struct compat_row *compat = c->net->config.compat;
+	int cut = name.len > RPC_METHOD_MAX ? RPC_METHOD_MAX : (int)name.len;
+
+	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+		if (!bytes_is(name, methods[i].wire) ||
+		    (methods[i].origin == EXTENSION &&
+			!compat->extension_methods))
+			continue;
+		if (takes_no_params(methods[i].family))
+			params = NULL;
+		else if (!json_is_object(params)) {
+			rpc_error(c, id, RPC_INVALID_PARAMS,
+			    "invalid type: %s, expected an object for `params`",
+			    params == NULL ? "null" : type_words(params));
+			return;
+		}
+		methods[i].call(c, id, params);
+		return;
+	}
+	rpc_error(c, id, RPC_UNKNOWN_METHOD, "%s%.*s%s",
+	    compat->unknown_method[0], cut, (const char *)name.data,
+	    compat->unknown_method[1]);
+}

@@ -1,0 +1,59 @@
+/* The network process: what its parts share. */
+#ifndef NET_NET_H
+#define NET_NET_H
+
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "net/config.h"
+#include "net/poller.h"
+#include "net/timer.h"
+#include "privsep/channel.h"
+
+struct connection;
+struct session;
+
+TAILQ_HEAD(connection_list, connection);
+TAILQ_HEAD(session_list, session);
+
+struct net {
+	struct config config;
+	struct lws_context *lws;
+	struct lws_vhost *vhost;
+	struct poller *poller;
+	struct channel *supervisor, *exec;
+	struct watch supervisor_watch, exec_watch, listener_watch;
+	struct connection_list connections;
+	struct session_list sessions;
+	uint64_t connection_count, session_count, detached_count;
+	uint64_t process_count;	  /* all sessions, retained ones included */
+	uint64_t message_bytes;	  /* of limits.message_budget in use */
+	uint64_t last_connection; /* serial given out last */
+	uint32_t last_session, last_number;
+	struct timer drain_timer;
+	struct timer accept_timer; /* until accepting is tried again */
+	bool draining, stop;
+	int exit_status;
+	uint8_t scratch[STREAM_READ_MAX]; /* one read of a stream */
+};
+
+/* Serve until the supervisor ends us. Returns the exit status. */
+int net_run(struct net *n);
+
+/* Tell exec something. Failing to is the end of this generation. */
+#define net_exec(n, name, ...)                                                 \
+	net_exec_sent((n), channel_send_##name((n)->exec,                      \
+			       &(struct msg_##name){__VA_ARGS__}, NULL, 0))
+/* Take the result of a channel_send: waits for writability where needed.
+ * Returns r; -ENOBUFS is the only failure that is survived. */
+int net_exec_sent(struct net *n, int r);
+
+/* Stop the loop; main returns status. */
+void net_stop(struct net *n, int status);
+
+/* The supervisor asked to close every connection. */
+void net_drain(struct net *n, uint32_t timeout_ms);
+/* Called when a connection has gone: ends the drain with the last one. */
+void net_drain_check(struct net *n);
+
+#endif
