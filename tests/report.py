@@ -2,9 +2,10 @@
 """Sum up test runs: report.py [--broken NAME]... BUILD_DIRECTORY...
 
 Reads meson-logs/testlog.json of each directory, counts single tests where the
-program printed TAP, lists failures with their output and skips with their
-reason, and ends with the line "N passed, N failed". The status is 0 if
-something passed and nothing failed.
+program printed TAP or our own form (lines "ok NAME", "FAIL NAME" and "skip
+NAME: REASON", at the end "N passed, N failed"), lists failures with their
+output and skips with their reason, and ends with the line "N passed, N
+failed". The status is 0 if something passed and nothing failed.
 """
 import argparse
 import json
@@ -14,6 +15,8 @@ import sys
 
 RESULT = re.compile(r"^( *)(not ok|ok)\b *\d* *-? *(.*?)"
                     r"(?: *# *(SKIP)\S* *(.*))?$", re.IGNORECASE)
+OWN_RESULT = re.compile(r"^(ok|FAIL|skip) +(.*)$")
+OWN_END = re.compile(r"^\d+ passed, \d+ failed\s*\Z", re.MULTILINE)
 OUTPUT_LINES = 60
 
 
@@ -54,6 +57,22 @@ def leaves(text):
         yield name or "unnamed", ok, skip
 
 
+def own_results(text):
+    for line in text.splitlines():
+        match = OWN_RESULT.match(line)
+        if match:
+            verdict, name = match.groups()
+            name, _, reason = name.partition(": ") if verdict == "skip" \
+                else (name, "", None)
+            yield name, verdict == "ok", reason
+
+
+def results_of(text):
+    if re.search(r"^1\.\.\d", text, re.MULTILINE):
+        return list(leaves(text))
+    return list(own_results(text)) if OWN_END.search(text) else []
+
+
 def tail(test):
     text = (test.get("stdout") or "") + (test.get("stderr") or "")
     return text.splitlines()[-OUTPUT_LINES:]
@@ -65,11 +84,12 @@ def count_test(tally, where, test):
     name = f"{where} {test['name'].split(' / ')[-1]}"
     text = test.get("stdout") or ""
     before = len(tally.failed)
-    results = list(leaves(text)) if re.search(r"^1\.\.\d", text, re.M) else []
+    results = results_of(text)
     for leaf, ok, skip in results:
         tally.count(f"{name}: {leaf}", ok, skip)
     if test["result"] == "SKIP" and not results:
-        lines = tail(test)
+        lines = [line for line in tail(test)
+                 if line and not OWN_END.match(line)]
         tally.count(name, True, lines[-1] if lines else "")
     elif test["result"] in ("OK", "EXPECTEDFAIL"):
         if not results:
