@@ -90,7 +90,8 @@ def count_test(tally, where, test):
     if test["result"] == "SKIP" and not results:
         lines = [line for line in tail(test)
                  if line and not OWN_END.match(line)]
-        tally.count(name, True, lines[-1] if lines else "")
+        reason = re.sub(r"^1\.\.0 # SKIP ", "", lines[-1]) if lines else ""
+        tally.count(name, True, reason)
     elif test["result"] in ("OK", "EXPECTEDFAIL"):
         if not results:
             tally.count(name, True, None)
