@@ -79,6 +79,21 @@ void limits_init(struct limits *l);
  * as a sealed memfd. */
 #define CHANNEL_INLINE_MAX (32u * 1024u)
 
+/* fs/readFile: bytes of a file (the reference's). */
+#define FS_READ_MAX (512u * MIB)
+/* Bytes of one block of a file handle, and handles of a connection. */
+#define FS_BLOCK_MAX   (1u * MIB)
+#define FS_HANDLES_MAX 128
+/* Watches of a connection. */
+#define FS_WATCHES_MAX 128
+/* A packed directory listing or walk: bytes. The answer, at most six times as
+ * long with every byte of a name escaped, still is a message of its own. */
+#define FS_LISTING_MAX (16u * MIB)
+/* Bounds of fs/walk (the reference's). */
+#define FS_WALK_DEPTH_MAX       64
+#define FS_WALK_DIRECTORIES_MAX 10000
+#define FS_WALK_ENTRIES_MAX     50000
+
 /* Workspaces of a server, and files of its own that lie in them. */
 #define WORKSPACES_MAX	 16
 #define PROTECTED_MAX	 32

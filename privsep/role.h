@@ -70,6 +70,48 @@ enum refuse_reason {
 	REFUSE_MAX = REFUSE_SESSION,
 };
 
+/* FS_WALK.flags */
+enum fs_walk_flag {
+	FS_WALK_FOLLOW = 1 << 0, /* followDirectorySymlinks */
+	FS_WALK_PRUNE_HIDDEN = 1 << 1,
+};
+
+/* FS_REMOVE.flags */
+enum fs_remove_flag {
+	FS_REMOVE_RECURSIVE = 1 << 0,
+	FS_REMOVE_FORCE = 1 << 1, /* a missing path is success */
+};
+
+/* FS_METADATA.flags: the kind is the target's, SYMLINK the path's own. */
+enum fs_metadata_flag {
+	FS_IS_DIRECTORY = 1 << 0,
+	FS_IS_FILE = 1 << 1,
+	FS_IS_SYMLINK = 1 << 2,
+};
+
+/* The first byte of an entry of FS_LISTING.entries. */
+enum fs_entry_kind {
+	FS_ENTRY_OTHER,
+	FS_ENTRY_FILE,
+	FS_ENTRY_DIRECTORY,
+	FS_ENTRY_ERROR,
+};
+
+/* FS_FAILED.failure */
+enum fs_failure {
+	FS_FAILURE_ERRNO,	    /* just errnum */
+	FS_FAILURE_NOT_A_FILE,	    /* no regular file */
+	FS_FAILURE_TOO_LARGE,	    /* past FS_READ_MAX */
+	FS_FAILURE_HAS_SYMLINK,	    /* followSymlinks false, and one is there */
+	FS_FAILURE_NEEDS_RECURSIVE, /* copy of a directory */
+	FS_FAILURE_INTO_ITSELF,	    /* copy of a directory into itself */
+	FS_FAILURE_SPECIAL_SOURCE,  /* copy of a device, pipe or socket */
+	FS_FAILURE_UNKNOWN_HANDLE,
+	FS_FAILURE_LISTING_TOO_LARGE, /* past FS_LISTING_MAX */
+	FS_FAILURE_OLD_KEPT, /* an atomic write failed, the file is as before */
+	FS_FAILURE_MAX = FS_FAILURE_OLD_KEPT,
+};
+
 /*
  * Numbered steps of setting up a child, in the order in which they happen;
  * PROCESS_FAILED.stage and the status pipe carry them. STAGE(NAME, "words").
