@@ -142,6 +142,9 @@ config_parse(struct config *c, const char *name, struct bytes text,
 	ini_max_line = CONFIG_LINE_MAX;
 	ini_allow_inline_comments = false;
 	ini_allow_multiline = false;
+	/* A byte order mark, which some editors put in front. */
+	if (text.len >= 3 && memcmp(text.data, "\xef\xbb\xbf", 3) == 0)
+		text = (struct bytes){text.data + 3, text.len - 3};
 	reader_init(&p.text, text.data, text.len);
 	r = ini_parse_stream(next_line, &p, on_pair, &p);
 	if (r == -2)
