@@ -74,8 +74,11 @@ def results_of(text):
 
 
 def tail(test):
+    """The end of what it printed, without what passed."""
     text = (test.get("stdout") or "") + (test.get("stderr") or "")
-    return text.splitlines()[-OUTPUT_LINES:]
+    lines = [line for line in text.splitlines()
+             if not re.match(r" *ok\b", line)]
+    return lines[-OUTPUT_LINES:]
 
 
 def count_test(tally, where, test):

@@ -28,14 +28,17 @@ def main():
     tool = find()
     if tool is None:
         lint.skip(f"clang-format {MAJOR} is not installed")
-    checks = {}
-    for name in lint.sources(".c", ".h"):
-        run = subprocess.run(
-            [tool, "--dry-run", "--Werror", "--ferror-limit=3", name],
-            cwd=lint.ROOT, capture_output=True, text=True, timeout=60)
-        checks[f"{name} is formatted"] = \
-            [] if run.returncode == 0 else run.stderr.splitlines()[:3]
-    lint.report(checks)
+    run = subprocess.run(
+        [tool, "--dry-run", "--Werror", *lint.sources(".c", ".h")],
+        cwd=lint.ROOT, capture_output=True, text=True, timeout=100)
+    first = {}
+    for name, line in re.findall(r"^(\S+?):(\d+):\d+: error", run.stderr,
+                                 re.M):
+        first.setdefault(name, line)
+    wrong = [f"{name}:{line} and on" for name, line in first.items()]
+    if run.returncode != 0 and not wrong:
+        wrong = run.stderr.splitlines()[:5]
+    lint.report({"every file is as clang-format would write it": wrong})
 
 
 main()

@@ -22,8 +22,7 @@ def main():
     names = lint.sources(".h")
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         problems = pool.map(compile_alone, names)
-    lint.report({f"{name} compiles alone": problem
-                 for name, problem in zip(names, problems)})
+        lint.report({"every header compiles alone": sum(problems, [])})
 
 
 main()

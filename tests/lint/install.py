@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""What is installed, and where: install.py BUILD_DIRECTORY MESON..."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import lint
+
+WANTED = ["bin/sallyport", "libexec/sallyport/sallyport-exec",
+          "libexec/sallyport/sallyport-net",
+          "libexec/sallyport/sallyport-tool"]
+PAGES = ["share/man/man1/sallyport.1", "share/man/man5/sallyport.conf.5"]
+
+
+def installed(build, meson, folder):
+    environment = {**os.environ, "DESTDIR": folder}
+    subprocess.run([*meson, "install", "-C", build, "--no-rebuild",
+                    "--quiet"], check=True, env=environment, timeout=60,
+                   stdout=subprocess.DEVNULL)
+    return {str(path.relative_to(folder)): path.stat().st_mode & 0o7777
+            for path in pathlib.Path(folder).rglob("*") if path.is_file()}
+
+
+def main():
+    build, *meson = sys.argv[1:]
+    wanted = WANTED + (PAGES if shutil.which("scdoc") else [])
+    with tempfile.TemporaryDirectory() as folder:
+        modes = installed(build, meson, folder)
+    # A prefix stands in front of each, /usr/local unless it was set up
+    # otherwise; libexec may have another name.
+    prefix = os.path.commonpath(modes) + "/" if modes else ""
+    found = {name.removeprefix(prefix) for name in modes}
+    lint.report({
+        "DESTDIR gets what is wanted and no more": [
+            f"missing: {name}" for name in set(wanted) - found] + [
+            f"unexpected: {name}" for name in found - set(wanted)],
+        "nothing installed is setuid or writable by others": [
+            f"{name}: {mode:o}" for name, mode in modes.items()
+            if mode & 0o6022],
+    })
+
+
+main()
