@@ -1,14 +1,10 @@
 #include "policy/env.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/limits.h"
+#include "tests/unit/unit.h"
 
 #define OUT_MAX (64u * 1024u)
 
