@@ -17,7 +17,46 @@ union body {
 #undef MSG
 };
 
-static const uint8_t filler[PROCESS_SPEC_MAX + 1] = {'x', 'y', 0, 'z'};
+/* As long as the longest string or blob, and a byte more. */
+union longest {
+#define U32(n)
+#define U64(n)
+#define STRING(n, max) uint8_t n[(max) + 1];
+#define BLOB(n, max)   STRING(n, max)
+#define MSG(NAME, name, from, to, fds_min, fds_max, fields)                    \
+	union {                                                                \
+		uint8_t none;                                                  \
+		fields                                                         \
+	} name;
+#include "privsep/msg.def"
+#undef MSG
+#undef BLOB
+#undef STRING
+#undef U64
+#undef U32
+};
+
+static uint8_t *filler;
+
+static int
+make_filler(void **state)
+{
+	(void)state;
+	filler = malloc(sizeof(union longest));
+	if (filler == NULL)
+		return -1;
+	memset(filler, 'z', sizeof(union longest));
+	memcpy(filler, "xy", sizeof "xy");
+	return 0;
+}
+
+static int
+free_filler(void **state)
+{
+	(void)state;
+	free(filler);
+	return 0;
+}
 
 /*
  * Give every field of a body its own value: numbers count up from seed,
@@ -549,5 +588,6 @@ main(void)
 	    cmocka_unit_test(nothing_leaks_when_memory_runs_out),
 	};
 
-	return cmocka_run_group_tests_name("msg", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("msg", tests, make_filler,
+	    free_filler);
 }
