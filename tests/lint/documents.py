@@ -45,11 +45,25 @@ def unknown_keys():
         [f"{'.'.join(key)}: not in the code" for key in manual - code]
 
 
+def unknown_options():
+    """Long options of a command that the manual does not name."""
+    manual = lint.text("docs/sallyport.1.scd")
+    for name in lint.sources(".c"):
+        if not re.search(r"/command_\w+\.c$", name) or \
+                name.startswith("tests/"):
+            continue
+        for option in re.findall(
+                r'\{"([a-z-]+)", (?:required|no)_argument', lint.text(name)):
+            if not re.search(rf"--{option}\b", manual):
+                yield f"{name}: --{option} is not in docs/sallyport.1.scd"
+
+
 def main():
     lint.report({
         "generated pages are fresh": stale(),
         "paths in pages exist": list(missing_files()),
         "manual and code have the same keys": unknown_keys(),
+        "the manual has every option": list(unknown_options()),
     })
 
 
