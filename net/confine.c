@@ -51,8 +51,8 @@ set_rlimits(const struct config *config, struct err *e)
 	} rows[] = {
 	    {RLIMIT_CORE, 0},
 	    {RLIMIT_NPROC, 0},
-	    /* memfds count as files: no message is larger. */
-	    {RLIMIT_FSIZE, RPC_MESSAGE_MAX},
+	    /* memfds count as files: no content is larger. */
+	    {RLIMIT_FSIZE, FS_READ_MAX},
 #ifndef SANITIZED
 	    {RLIMIT_AS, space},
 #endif

@@ -72,6 +72,8 @@ release_input(struct connection *c)
 {
 	c->net->message_bytes -= c->in_charged;
 	c->in_charged = 0;
+	c->in_raw = 0;
+	splitter_reset(&c->splitter);
 	timer_clear(&c->message);
 	/* A large buffer would stay with an idle connection. */
 	if (c->in.cap > UNCOUNTED_MAX)
@@ -138,21 +140,34 @@ charge(struct connection *c, size_t size)
 	return 0;
 }
 
+/* A message that came in one piece is handled where it lies. */
+static int
+append_whole(struct connection *c, const void *data, size_t len)
+{
+	rpc_handle(c, (struct bytes){.data = data, .len = len});
+	return 0;
+}
+
 int
 connection_append(struct connection *c, const void *data, size_t len,
     size_t remaining, bool final)
 {
-	size_t room = RPC_MESSAGE_MAX - c->in.len;
+	size_t room = RPC_MESSAGE_MAX - c->in_raw;
 	int r;
 
 	if (len > room || remaining > room - len)
 		return -EMSGSIZE;
-	r = charge(c, c->in.len + len + remaining);
-	/* A frame announces its size, so its memory is asked for at once. */
+	if (final && c->in_raw == 0 && len <= UNCOUNTED_MAX)
+		return append_whole(c, data, len);
+	if (c->in_raw == 0) {
+		r = splitter_init(&c->splitter);
+		if (r < 0)
+			return r;
+	}
+	c->in_raw += len;
+	r = charge(c, c->in.len + splitter_blob_bytes(&c->splitter) + len);
 	if (r == 0)
-		r = buf_reserve(&c->in, len + remaining);
-	if (r == 0)
-		r = buf_put(&c->in, data, len);
+		r = splitter_feed(&c->splitter, &c->in, data, len);
 	if (r < 0 || !final)
 		return r;
 	rpc_handle(c, (struct bytes){.data = c->in.data, .len = c->in.len});

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "net/framewatch.h"
 #include "net/net.h"
+#include "net/splitter.h"
 
 /* Where in the life of a connection (protocol, "Lifecycle"). */
 enum lifecycle {
@@ -32,8 +33,10 @@ struct connection {
 	enum lifecycle lifecycle;
 	char peer[64]; /* "127.0.0.1:40000", for the log */
 	struct framewatch framewatch;
-	struct buf in;
-	size_t in_charged; /* bytes of in that count on the global budget */
+	struct buf in;		  /* text of a message that arrives in pieces */
+	struct splitter splitter; /* large strings of it */
+	size_t in_raw;		  /* bytes of it received so far */
+	size_t in_charged;	  /* of them on the global budget */
 	TAILQ_HEAD(, outgoing) out;
 	size_t out_bytes;
 	uint64_t pending; /* requests without an answer */
