@@ -1,0 +1,14 @@
+/* The capabilities that exec keeps, each for a reason. */
+#ifndef EXEC_CAPS_H
+#define EXEC_CAPS_H
+
+#include "base/err.h"
+#include "exec/config.h"
+
+/*
+ * Give up every capability, of the bounding set too, but those that this
+ * configuration needs. 0, or a negative errno with e.
+ */
+must_use int caps_keep(const struct exec_config *c, struct err *e);
+
+#endif

@@ -1,0 +1,193 @@
+#include "exec/config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "privsep/pack.h"
+
+/* Copies the strings of a list. Each must be an absolute path. */
+static int
+take_paths(struct bytes list, char **out, size_t max, size_t *count,
+    struct err *e)
+{
+	struct reader r;
+	struct bytes s;
+
+	if (!strings_check(list, max, PATH_LEN_MAX - 1, count))
+		return err_set(e, EPROTO, "config: bad list of paths");
+	reader_init(&r, list.data, list.len);
+	for (size_t i = 0; strings_next(&r, &s); i++) {
+		if (s.len == 0 || s.data[0] != '/' || bytes_has_nul(s))
+			return err_set(e, EPROTO, "config: not a path");
+		out[i] = bytes_dup(s);
+		if (out[i] == NULL)
+			return err_set(e, ENOMEM, "config");
+	}
+	return 0;
+}
+
+static int
+take_workspaces(struct exec_config *c, struct msg *m, struct err *e)
+{
+	char *paths[WORKSPACES_MAX] = {0};
+	size_t count = 0;
+	int r = take_paths(m->u.exec_config.workspaces, paths, WORKSPACES_MAX,
+	    &count, e);
+
+	for (size_t i = 0; i < WORKSPACES_MAX; i++)
+		c->workspaces[i].path = paths[i];
+	if (r < 0)
+		return r;
+	if (count != m->fd_count || count == 0)
+		return err_set(e, EPROTO, "config: %zu workspaces, %zu fds",
+		    count, m->fd_count);
+	for (size_t i = 0; i < count; i++) {
+		struct workspace *w = &c->workspaces[i];
+		struct stat st;
+
+		w->fd = msg_take_fd(m, i);
+		c->workspace_count = i + 1;
+		if (fstat(w->fd, &st) < 0 || !S_ISDIR(st.st_mode))
+			return err_set(e, EINVAL,
+			    "workspace %s is not a directory", w->path);
+		w->uid = st.st_uid;
+		w->gid = st.st_gid;
+	}
+	return 0;
+}
+
+static int
+take_env(struct exec_config *c, struct bytes packed, struct err *e)
+{
+	struct bytes name, value, home = bytes_of(SESSION_HOME);
+	struct reader r;
+	int rc;
+
+	c->env_packed = malloc(packed.len + 1);
+	if (c->env_packed == NULL)
+		return err_set(e, ENOMEM, "config");
+	if (packed.len > 0)
+		memcpy(c->env_packed, packed.data, packed.len);
+	packed.data = c->env_packed;
+	rc = env_config_unpack(packed, &c->env, e);
+	if (rc < 0)
+		return rc;
+	reader_init(&r, c->env.base.data, c->env.base.len);
+	while (strings_next(&r, &name) && strings_next(&r, &value))
+		if (bytes_is(name, "HOME"))
+			home = value;
+	c->home = bytes_dup(home);
+	return c->home == NULL ? err_set(e, ENOMEM, "config") : 0;
+}
+
+static enum plan_view
+view_of(enum preset preset)
+{
+	switch (preset) {
+	case PRESET_WORKSPACE:
+		return PLAN_VIEW_HOST;
+	case PRESET_STRICT:
+		return PLAN_VIEW_MINIMAL;
+	case PRESET_OPEN:
+		return PLAN_VIEW_OPEN;
+	}
+	return PLAN_VIEW_MINIMAL;
+}
+
+/* The preset as a list of paths. */
+static void
+fill_ceiling(struct exec_config *c)
+{
+	static const struct plan_path base[] = {
+	    {.path = "/", .access = PLAN_READ},
+	    {.path = "/tmp", .access = PLAN_WRITE},
+	    {.path = "/dev/shm", .access = PLAN_WRITE},
+	};
+	size_t n = sizeof base / sizeof base[0];
+
+	memcpy(c->paths, base, sizeof base);
+	for (size_t i = 0; i < c->workspace_count; i++)
+		c->paths[n++] =
+		    (struct plan_path){.path = c->workspaces[i].path,
+			.access = PLAN_WRITE};
+	for (size_t i = 0; i < c->protected_count; i++)
+		c->paths[n++] =
+		    (struct plan_path){.path = c->protected_paths[i],
+			.access = PLAN_READ};
+	c->ceiling = (struct decide_ceiling){
+	    .view = view_of(c->preset),
+	    .network_enabled = c->network == NETWORK_ENABLED,
+	    .paths = c->paths,
+	    .path_count = n,
+	};
+}
+
+_Static_assert(3 + WORKSPACES_MAX + PROTECTED_MAX <= PLAN_PATHS_MAX,
+    "the ceiling fits its table");
+
+static int
+take_words(struct exec_config *c, const struct msg_exec_config *m,
+    struct err *e)
+{
+	if (m->preset > PRESET_STRICT || m->network > NETWORK_ENABLED ||
+	    m->umask > 0777)
+		return err_set(e, EPROTO, "config: value out of range");
+	if (!limits_unpack(m->limits, &c->limits))
+		return err_set(e, EPROTO, "config: bad limits");
+	c->root = geteuid() == 0;
+	c->preset = (enum preset)m->preset;
+	c->network = (enum network)m->network;
+	c->flags = m->flags;
+	c->log_level = m->log_level;
+	c->uid_base = m->uid_base;
+	c->umask = m->umask;
+	if (c->preset == PRESET_OPEN)
+		c->network = NETWORK_ENABLED;
+	if (c->preset == PRESET_OPEN && c->root &&
+	    (c->flags & EXEC_FLAG_ALLOW_ROOT) == 0)
+		return err_set(e, EINVAL,
+		    "preset open as root needs sandbox.allow_root");
+	/* Session ids must stay clear of root and of (uid_t)-1. */
+	if (c->root &&
+	    (c->uid_base == 0 ||
+		c->uid_base >
+		    UINT32_MAX - 2 - EXECUTOR_SLOTS(c->limits.sessions_max)))
+		return err_set(e, EINVAL, "sandbox.uid_base is out of range");
+	return 0;
+}
+
+int
+config_take(struct exec_config *c, struct msg *m, struct err *e)
+{
+	const struct msg_exec_config *b = &m->u.exec_config;
+	int r;
+
+	*c = (struct exec_config){0};
+	for (size_t i = 0; i < WORKSPACES_MAX; i++)
+		c->workspaces[i].fd = -1;
+	r = take_words(c, b, e);
+	if (r == 0)
+		r = take_workspaces(c, m, e);
+	if (r == 0)
+		r = take_paths(b->protected_paths, c->protected_paths,
+		    PROTECTED_MAX, &c->protected_count, e);
+	if (r == 0)
+		r = take_env(c, b->env, e);
+	if (r == 0)
+		fill_ceiling(c);
+	return r;
+}
+
+void
+config_done(struct exec_config *c)
+{
+	for (size_t i = 0; i < WORKSPACES_MAX; i++) {
+		free(c->workspaces[i].path);
+		fd_close(&c->workspaces[i].fd);
+	}
+	for (size_t i = 0; i < PROTECTED_MAX; i++)
+		free(c->protected_paths[i]);
+	free(c->env_packed);
+	free(c->home);
+}

@@ -1,0 +1,55 @@
+/* What the supervisor's EXEC_CONFIG says, checked and kept. */
+#ifndef EXEC_CONFIG_H
+#define EXEC_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/limits.h"
+#include "policy/decide.h"
+#include "policy/env.h"
+#include "privsep/msg.h"
+
+struct workspace {
+	char *path; /* absolute and canonical, owned */
+	int fd;	    /* O_PATH directory, owned */
+	uid_t uid;  /* its owner */
+	gid_t gid;
+};
+
+struct exec_config {
+	bool root; /* exec was started as uid 0 */
+	enum preset preset;
+	enum network network; /* open: always enabled */
+	uint32_t flags;	      /* EXEC_FLAG_* */
+	uint32_t log_level;
+	uid_t uid_base;
+	mode_t umask;
+	struct limits limits;
+	struct workspace workspaces[WORKSPACES_MAX];
+	size_t workspace_count;
+	char *protected_paths[PROTECTED_MAX]; /* owned */
+	size_t protected_count;
+	uint8_t *env_packed; /* owned; env borrows from it */
+	struct env_config env;
+	char *home; /* HOME of env's base, or where sessions have theirs */
+	struct plan_path paths[PLAN_PATHS_MAX];
+	struct decide_ceiling ceiling;
+};
+
+/* How many host ids from uid_base on are used for sessions: see executor.h. */
+#define EXECUTOR_SLOTS(sessions_max) (2 * (unsigned int)(sessions_max))
+
+/* Where a session's home directory is. */
+#define SESSION_HOME "/tmp/home"
+
+/*
+ * Decode m into *c, which takes its descriptors, and check it. Returns 0, or
+ * -EPROTO, -EINVAL or -ENOMEM with e. Release c with config_done in any case.
+ */
+must_use int config_take(struct exec_config *c, struct msg *m, struct err *e);
+void config_done(struct exec_config *c);
+
+#endif

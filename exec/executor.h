@@ -1,0 +1,88 @@
+/*
+ * The loop of exec: messages of the supervisor and of nets, and the ends of
+ * what was started. One thread; no handler waits for anything.
+ */
+#ifndef EXEC_EXECUTOR_H
+#define EXEC_EXECUTOR_H
+
+#include "exec/config.h"
+#include "exec/lease.h"
+#include "exec/probe.h"
+#include "exec/session.h"
+#include "privsep/channel.h"
+
+/* One net. Everything of it is found by its generation. */
+struct peer {
+	LIST_ENTRY(peer) link;
+	struct generation generation;
+	struct channel *channel; /* owned */
+	struct source source;	 /* its descriptor is the channel's */
+	bool broken;		 /* its channel cannot be written any more */
+};
+
+struct executor {
+	const struct exec_config *config;
+	const struct probe *probe;
+	int epfd;
+	struct channel *supervisor; /* owned */
+	struct source supervisor_source;
+	LIST_HEAD(, peer) peers;
+	LIST_HEAD(, lease) leases;
+	uint32_t lease_count, last_lease;
+	/* By slot. There are twice as many slots as sessions may be open: some
+	 * are refused, and some wait for the last of their processes. */
+	struct session **sessions;
+	unsigned int slot_count;
+	unsigned int opening; /* helpers at work */
+	char unique[33]; /* of this life of exec: hexadecimal random bits */
+	bool stopping, done;
+	int64_t stop_deadline_ms;
+	uint32_t stop_leases; /* how many EXEC_STOP ended */
+};
+
+/*
+ * Serve supervisor (taken) until it goes or says stop. 0 after an orderly
+ * stop; else a negative errno with e. Every child has been killed on return.
+ */
+must_use int executor_run(const struct exec_config *config,
+    const struct probe *probe, struct channel *supervisor, struct err *e);
+
+/* --- between the parts of the executor ---------------------------------- */
+
+/* Milliseconds of the monotonic clock. */
+int64_t executor_now_ms(void);
+
+struct peer *executor_peer(const struct executor *x,
+    struct generation generation);
+/* Note that a message could not be sent (r < 0): the peer will be ended. */
+void executor_sent(struct peer *p, int r);
+/* Tell the audit log; pairs is name, value, ..., NULL. Numbers are text. */
+void executor_audit(struct executor *x, const char *event,
+    const char *const *pairs);
+
+/* What handles a message of a net: 0, or -EPROTO with e if the message breaks
+ * the contract. msg is of the type in its name. */
+typedef int executor_handler(struct executor *x, struct peer *p,
+    const struct msg *msg, struct err *e);
+
+/* executor_session.c */
+executor_handler executor_on_session_open;
+executor_handler executor_on_session_close;
+struct session *executor_session(const struct executor *x,
+    struct generation generation, uint32_t id);
+/* End a session: its leases too. */
+void executor_session_end(struct executor *x, struct session *s);
+/* Free it if it is closed and nothing of it is left. */
+void executor_session_settle(struct executor *x, struct session *s);
+/* Give up on helpers that take too long; the next such time or -1. */
+int64_t executor_session_deadlines(struct executor *x, int64_t now_ms);
+
+/* executor_process.c */
+executor_handler executor_on_process_start;
+executor_handler executor_on_process_signal;
+executor_handler executor_on_process_terminate;
+executor_handler executor_on_process_resize;
+/* The starts that waited for s, which is no longer opening. */
+void executor_process_resume(struct executor *x, struct session *s);
+
+#endif

@@ -1,0 +1,508 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+
+#include "base/log.h"
+#include "exec/executor.h"
+#include "exec/order_make.h"
+#include "policy/decide.h"
+#include "policy/env.h"
+
+/* Room for a child's environment: as a request's, and the base. */
+#define ENV_MAX (PROCESS_SPEC_MAX + 4 * ENV_CONFIG_MAX)
+
+/* A start on its way through the checks. */
+struct start {
+	struct executor *x;
+	struct session *session;
+	uint32_t number;
+	struct spec spec;
+	struct plan plan;
+};
+
+/* --- answers to net ------------------------------------------------------ */
+
+static void
+audit_refused(const struct start *s, const char *text)
+{
+	char id[16];
+
+	(void)snprintf(id, sizeof id, "%u", s->session->id.v);
+	executor_audit(s->x, "process_refused",
+	    (const char *[]){"session", id, "reason", text, NULL});
+}
+
+static void
+answer_refused(const struct start *s, enum refuse_reason reason,
+    const char *text)
+{
+	const struct msg_process_refused m = {.number = s->number,
+	    .reason = (uint32_t)reason,
+	    .text = bytes_of(text)};
+	struct peer *p = executor_peer(s->x, s->session->generation);
+
+	audit_refused(s, text);
+	if (p != NULL)
+		executor_sent(p,
+		    channel_send_process_refused(p->channel, &m, NULL, 0));
+}
+
+static void
+answer_failed(struct executor *x, struct generation generation, uint32_t number,
+    enum stage stage, uint32_t errnum)
+{
+	const struct msg_process_failed m = {.number = number,
+	    .stage = (uint32_t)stage,
+	    .errnum = errnum};
+	struct peer *p = executor_peer(x, generation);
+
+	if (p != NULL)
+		executor_sent(p,
+		    channel_send_process_failed(p->channel, &m, NULL, 0));
+}
+
+static void
+audit_lease(struct executor *x, const char *event, const struct lease *l,
+    const char *name, const char *value)
+{
+	char lease[16], session[16], generation[16];
+
+	(void)snprintf(lease, sizeof lease, "%u", l->id.v);
+	(void)snprintf(session, sizeof session, "%u", l->session.v);
+	(void)snprintf(generation, sizeof generation, "%u", l->generation.v);
+	executor_audit(x, event,
+	    (const char *[]){"lease", lease, "session", session, "generation",
+		generation, name, value, NULL});
+}
+
+/* --- the end of a lease -------------------------------------------------- */
+
+static void
+send_exited(struct executor *x, struct lease *l, uint32_t status)
+{
+	const struct msg_process_exited m = {.lease = l->id.v,
+	    .status = status};
+	struct peer *p = executor_peer(x, l->generation);
+	char text[16];
+
+	if (l->exited || l->state != LEASE_RUNNING)
+		return;
+	l->exited = true;
+	(void)snprintf(text, sizeof text, "%u", status);
+	audit_lease(x, "process_exit", l, "status", text);
+	if (p != NULL)
+		executor_sent(p,
+		    channel_send_process_exited(p->channel, &m, NULL, 0));
+}
+
+static void
+control_ready(struct executor *x, struct source *source)
+{
+	struct lease *l = source->owner;
+	uint32_t status;
+
+	if (lease_read_exit(l, &status))
+		send_exited(x, l, status);
+	/* Nothing follows: the end of init itself is its pidfd's to tell. */
+	if (source_watch(x->epfd, &l->control, 0) < 0)
+		lease_kill(l);
+}
+
+static void status_ready(struct executor *x, struct source *source);
+
+/* Nothing of the tree is left. */
+static void
+pidfd_ready(struct executor *x, struct source *source)
+{
+	struct lease *l = source->owner;
+	const struct msg_process_gone m = {.lease = l->id.v};
+	struct session *s = x->sessions[l->slot];
+	struct peer *p;
+	siginfo_t info;
+
+	if (l->state == LEASE_STARTING)
+		status_ready(x, &l->status);
+	if (l->state == LEASE_RUNNING && !l->exited) {
+		/* Init was killed, and the program by its end, unless it had
+		 * reported before. */
+		uint32_t status;
+
+		if (!lease_read_exit(l, &status))
+			status = SIGKILL;
+		send_exited(x, l, status);
+	}
+	(void)waitid(P_PIDFD, (id_t)l->pidfd.fd, &info, WEXITED | WNOHANG);
+	p = executor_peer(x, l->generation);
+	if (p != NULL && l->state == LEASE_RUNNING)
+		executor_sent(p,
+		    channel_send_process_gone(p->channel, &m, NULL, 0));
+	LIST_REMOVE(l, link);
+	x->lease_count--;
+	lease_free(l);
+	s->lease_count--;
+	executor_session_settle(x, s);
+}
+
+/* --- the end of a start -------------------------------------------------- */
+
+static void
+start_failed(struct executor *x, struct lease *l, enum stage stage,
+    uint32_t errnum)
+{
+	char text[48];
+
+	(void)snprintf(text, sizeof text, "%s: errno %u", stage_words(stage),
+	    errnum);
+	audit_lease(x, "process_failed", l, "stage", text);
+	l->state = LEASE_FAILED;
+	answer_failed(x, l->generation, l->number, stage, errnum);
+	lease_kill(l);
+}
+
+static void
+start_done(struct executor *x, struct lease *l)
+{
+	const struct msg_process_started m = {.number = l->number,
+	    .lease = l->id.v,
+	    .tty = l->tty,
+	    .has_stdin = l->pipe_stdin};
+	struct peer *p = executor_peer(x, l->generation);
+	int fds[CONTROL_STREAMS_MAX];
+	size_t count;
+
+	if (lease_take_streams(l, fds, &count) < 0) {
+		start_failed(x, l, STAGE_STDIO, EPROTO);
+		return;
+	}
+	l->state = LEASE_RUNNING;
+	l->control.ready = control_ready;
+	if (source_watch(x->epfd, &l->control, EPOLLIN) < 0)
+		lease_kill(l);
+	if (p != NULL) {
+		executor_sent(p,
+		    channel_send_process_started(p->channel, &m, fds, count));
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		(void)close(fds[i]);
+}
+
+static void
+status_ready(struct executor *x, struct source *source)
+{
+	struct lease *l = source->owner;
+
+	if (lease_read_status(l) == -EAGAIN)
+		return;
+	fd_close(&l->status.fd);
+	if (!l->heard)
+		start_failed(x, l, STAGE_CLONE, ECANCELED);
+	else if (l->last.stage != STAGE_EXEC || l->last.errnum != 0)
+		start_failed(x, l,
+		    l->last.stage < STAGE_COUNT ? (enum stage)l->last.stage
+						: STAGE_CLONE,
+		    l->last.errnum);
+	else
+		start_done(x, l);
+}
+
+/* --- a start ------------------------------------------------------------- */
+
+static void
+audit_start(const struct start *s, const struct lease *l, const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	audit_lease(s->x, "process_start", l, "program",
+	    slash == NULL ? file : slash + 1);
+}
+
+/* Spawn and watch. 0; or a negative errno, and then nothing is left. */
+static int
+launch(const struct start *s, struct order *order)
+{
+	struct executor *x = s->x;
+	struct spawned sp;
+	struct lease *l;
+	int r = spawn(order, &sp);
+
+	if (r < 0)
+		return r;
+	l = lease_new((struct lease_id){x->last_lease + 1}, &sp);
+	if (l == NULL) {
+		(void)raw_pidfd_signal(sp.pidfd, SIGKILL);
+		(void)close(sp.pidfd);
+		(void)close(sp.status);
+		(void)close(sp.control);
+		return -ENOMEM;
+	}
+	x->last_lease++;
+	l->generation = s->session->generation;
+	l->session = s->session->id;
+	l->slot = s->session->slot;
+	l->number = s->number;
+	l->tty = order->tty;
+	l->pipe_stdin = order->pipe_stdin;
+	l->pidfd.ready = pidfd_ready;
+	l->status.ready = status_ready;
+	LIST_INSERT_HEAD(&x->leases, l, link);
+	x->lease_count++;
+	s->session->lease_count++;
+	audit_start(s, l, order->file);
+	r = source_watch(x->epfd, &l->pidfd, EPOLLIN);
+	if (r == 0)
+		r = source_watch(x->epfd, &l->status, EPOLLIN);
+	if (r < 0)
+		lease_kill(l);
+	return 0;
+}
+
+static void
+tell_dropped(const struct start *s, const struct buf *dropped)
+{
+	struct reader r;
+	struct bytes name;
+
+	reader_init(&r, dropped->data, dropped->len);
+	while (strings_next(&r, &name)) {
+		log_info("env_dropped session=%u name=%.*s", s->session->id.v,
+		    (int)(name.len > 256 ? 256 : name.len),
+		    (const char *)name.data);
+	}
+}
+
+/* Variables of our own making. */
+static int
+added_env(const struct start *s, struct buf *out)
+{
+	struct executor *x = s->x;
+	char id[64];
+	int r = 0;
+
+	if (s->plan.tell_network_disabled) {
+		r = buf_put_cstring(out, "CODEX_SANDBOX_NETWORK_DISABLED");
+		if (r == 0)
+			r = buf_put_cstring(out, "1");
+	}
+	if ((x->config->flags & EXEC_FLAG_OPENCLAW) == 0 || r < 0)
+		return r;
+	(void)snprintf(id, sizeof id, "%s-%u", x->unique, x->last_lease + 1);
+	r = buf_put_cstring(out, "CODEX_SANDBOX_EXEC_ID");
+	return r < 0 ? r : buf_put_cstring(out, id);
+}
+
+static int
+decide_env(const struct start *s, struct buf *env, struct err *e)
+{
+	const struct spec *spec = &s->spec;
+	struct env_request q = {.has_policy = spec->has_policy,
+	    .ignore_default_excludes = spec->ignore_default_excludes,
+	    .inherit = spec->inherit,
+	    .exclude = spec->exclude,
+	    .set = spec->set,
+	    .include_only = spec->include_only,
+	    .env = spec->env};
+	scoped_buf added = {.max = 4096}, dropped = {.max = ENV_MAX};
+	int r = added_env(s, &added);
+
+	if (r < 0)
+		return err_errno(e, -r, "environment");
+	q.added = (struct bytes){.data = added.data, .len = added.len};
+	r = env_decide(&s->x->config->env, &q, env, &dropped, e);
+	if (r == 0)
+		tell_dropped(s, &dropped);
+	return r;
+}
+
+static void
+start_planned(const struct start *s)
+{
+	scoped_buf env = {.max = ENV_MAX};
+	struct order_store store;
+	struct err e = {0};
+	int r = decide_env(s, &env, &e);
+
+	if (r < 0) {
+		answer_refused(s, REFUSE_INVALID, e.text);
+		return;
+	}
+	r = order_make(&store, &(struct order_source){.config = s->x->config,
+				   .probe = s->x->probe,
+				   .template = &s->session->template,
+				   .plan = &s->plan,
+				   .spec = &s->spec,
+				   .env = {.data = env.data, .len = env.len}});
+	if (r == 0)
+		r = launch(s, &store.order);
+	order_done(&store);
+	if (r < 0)
+		answer_failed(s->x, s->session->generation, s->number,
+		    STAGE_CLONE, (uint32_t)-r);
+}
+
+/* What the request asks for, within the ceiling; NULL or why not. */
+static const char *
+plan_start(struct start *s)
+{
+	const struct decide_request q = {
+	    .sandbox = (enum decide_sandbox)s->spec.sandbox,
+	    .network_enabled = s->spec.sandbox_network_enabled,
+	    .managed_network = s->spec.managed_network,
+	    .network_proxy = s->spec.network_proxy,
+	};
+
+	return decide(&q, &s->x->config->ceiling, &s->plan);
+}
+
+static bool
+has_room(const struct start *s)
+{
+	const struct limits *l = &s->x->config->limits;
+
+	return s->x->lease_count < l->processes_max &&
+	       s->session->lease_count < l->session_processes_max;
+}
+
+/* The session is ready, refused or closed. */
+static void
+start_in(struct start *s)
+{
+	const char *why;
+
+	if (s->session->state != SESSION_READY) {
+		answer_refused(s, REFUSE_SESSION,
+		    s->session->state == SESSION_REFUSED
+			? s->session->text
+			: "the session is closed");
+		return;
+	}
+	why = plan_start(s);
+	if (why != NULL)
+		answer_refused(s, REFUSE_UNENFORCEABLE, why);
+	else if (!has_room(s))
+		answer_refused(s, REFUSE_BUSY, "too many processes");
+	else
+		start_planned(s);
+}
+
+int
+executor_on_process_start(struct executor *x, struct peer *p,
+    const struct msg *msg, struct err *e)
+{
+	const struct msg_process_start *m = &msg->u.process_start;
+	struct start s = {.x = x,
+	    .session = executor_session(x, p->generation, m->session),
+	    .number = m->number};
+	int r = spec_unpack(m->spec, &s.spec, e);
+
+	if (r < 0)
+		return r;
+	if (s.session == NULL)
+		return err_set(e, EPROTO, "session %u is not open", m->session);
+	if (s.session->state != SESSION_OPENING) {
+		start_in(&s);
+		return 0;
+	}
+	if (session_wait(s.session, m->number, m->spec) < 0)
+		answer_refused(&s, REFUSE_BUSY, "too many waiting starts");
+	return 0;
+}
+
+void
+executor_process_resume(struct executor *x, struct session *session)
+{
+	struct waiting *w;
+
+	while ((w = session_next_waiting(session)) != NULL) {
+		struct start s = {.x = x,
+		    .session = session,
+		    .number = w->number};
+		struct bytes spec = {.data = w->spec, .len = w->len};
+
+		/* It was whole when it came. */
+		if (spec_unpack(spec, &s.spec, NULL) == 0)
+			start_in(&s);
+		free(w);
+	}
+}
+
+/* --- what net says of a running one -------------------------------------- */
+
+/*
+ * The running lease that net means. NULL with *r 0 if it has ended, which is
+ * no error; NULL with *r -EPROTO if it never was, or is not that session's.
+ */
+static struct lease *
+find_lease(const struct executor *x, const struct peer *p, uint32_t session,
+    uint32_t id, int *r)
+{
+	struct lease *l;
+
+	*r = id == 0 || id > x->last_lease ? -EPROTO : 0;
+	LIST_FOREACH (l, &x->leases, link)
+		if (l->id.v == id)
+			break;
+	if (l == NULL)
+		return NULL;
+	if (l->generation.v != p->generation.v || l->session.v != session ||
+	    l->state != LEASE_RUNNING) {
+		*r = -EPROTO;
+		return NULL;
+	}
+	return l;
+}
+
+int
+executor_on_process_signal(struct executor *x, struct peer *p,
+    const struct msg *msg, struct err *e)
+{
+	const struct msg_process_signal *m = &msg->u.process_signal;
+	struct lease *l;
+	int r;
+
+	if (m->signum != SIGINT)
+		return err_set(e, EPROTO, "signal %u", m->signum);
+	l = find_lease(x, p, m->session, m->lease, &r);
+	if (r < 0)
+		return err_set(e, EPROTO, "signal to lease %u", m->lease);
+	if (l != NULL)
+		lease_tell(l, CONTROL_INTERRUPT, 0, 0);
+	return 0;
+}
+
+int
+executor_on_process_terminate(struct executor *x, struct peer *p,
+    const struct msg *msg, struct err *e)
+{
+	const struct msg_process_terminate *m = &msg->u.process_terminate;
+	int r;
+	struct lease *l = find_lease(x, p, m->session, m->lease, &r);
+
+	if (r < 0)
+		return err_set(e, EPROTO, "terminate lease %u", m->lease);
+	if (l != NULL)
+		lease_kill(l);
+	return 0;
+}
+
+int
+executor_on_process_resize(struct executor *x, struct peer *p,
+    const struct msg *msg, struct err *e)
+{
+	const struct msg_process_resize *m = &msg->u.process_resize;
+	struct lease *l;
+	int r;
+
+	if (m->rows > TTY_SIZE_MAX || m->cols > TTY_SIZE_MAX)
+		return err_set(e, EPROTO, "size %u x %u", m->rows, m->cols);
+	l = find_lease(x, p, m->session, m->lease, &r);
+	if (r < 0)
+		return err_set(e, EPROTO, "resize lease %u", m->lease);
+	if (l != NULL && l->tty)
+		lease_tell(l, CONTROL_RESIZE, m->rows, m->cols);
+	return 0;
+}

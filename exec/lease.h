@@ -1,0 +1,64 @@
+/*
+ * A lease: exec's record that a session keeps a child alive. It ends with the
+ * child, its session or its net, and is gone when the child's whole tree is.
+ */
+#ifndef EXEC_LEASE_H
+#define EXEC_LEASE_H
+
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "base/ids.h"
+#include "exec/control.h"
+#include "exec/raw.h"
+#include "exec/source.h"
+#include "exec/spawn.h"
+
+enum lease_state {
+	LEASE_STARTING, /* net knows it by its request number only */
+	LEASE_FAILED,	/* net was told; the remains are being cleared */
+	LEASE_RUNNING,	/* net knows it by its id */
+};
+
+struct lease {
+	LIST_ENTRY(lease) link;
+	struct lease_id id;
+	struct generation generation;
+	struct session_id session;
+	unsigned int slot; /* of the session */
+	uint32_t number;   /* of net's request */
+	enum lease_state state;
+	bool tty, pipe_stdin;
+	bool exited; /* PROCESS_EXITED was sent */
+	bool heard;  /* a status record came; last is it */
+	struct status_record last;
+	struct source pidfd, status, control;
+};
+
+/* A lease in state STARTING over what spawn yielded, which it takes. NULL when
+ * out of memory; *s is then untouched. */
+struct lease *lease_new(struct lease_id id, const struct spawned *s);
+/* Close everything. The child, if there is one left, is not ended by this. */
+void lease_free(struct lease *l);
+
+/* Kill init and so the whole tree. That of a finished one is harmless. */
+void lease_kill(const struct lease *l);
+
+/* Tell init something. If it cannot be told the child is ended. */
+void lease_tell(const struct lease *l, enum control_type type, uint32_t a,
+    uint32_t b);
+
+/*
+ * Read the status pipe. Returns 1 at its end, when nothing more will be said;
+ * -EAGAIN before.
+ */
+must_use int lease_read_status(struct lease *l);
+
+/* Take the streams that init made: 1 to 3 descriptors. 0, or -EPROTO. */
+must_use int lease_take_streams(const struct lease *l,
+    int fds[CONTROL_STREAMS_MAX], size_t *count);
+
+/* Whether init has reported the program's end; then its wait status. */
+must_use bool lease_read_exit(const struct lease *l, uint32_t *status);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * A start, fully resolved: what init and the program carry out after clone,
+ * where nothing may be allocated. Everything is borrowed from exec's memory,
+ * of which they have a copy.
+ */
+#ifndef EXEC_ORDER_H
+#define EXEC_ORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/limits.h"
+#include "exec/nsmake.h"
+#include "exec/template.h"
+#include "policy/plan.h"
+
+struct order_rlimit {
+	int resource;
+	rlim_t value;
+};
+
+#define ORDER_RLIMITS 5
+
+struct order {
+	/* The program */
+	char *const *argv; /* NULL-terminated; argv[0] as it is shown */
+	char *const *envp; /* NULL-terminated */
+	const char *file;  /* what is executed: a path, or looked up */
+	const char *path;  /* the directories to look it up in */
+	const char *cwd;
+	bool tty;
+	bool pipe_stdin; /* not with tty */
+	mode_t umask;
+
+	/* Its confinement */
+	const int *ns; /* TEMPLATE_NS descriptors, -1 where absent */
+	struct identity id;
+	bool become;	      /* exec is root: turn to id.uid and id.gid */
+	bool userns;	      /* an own user namespace, with the maps below */
+	bool dumpable;	      /* needed to write those maps as a plain user */
+	bool raise_oom_score; /* exec's oom_score_adj is negative */
+	const char *uid_map, *gid_map;
+	const char *devpts; /* mount options; NULL: the host's is used */
+	struct order_rlimit rlimits[ORDER_RLIMITS];
+	size_t rlimit_count;
+	unsigned int landlock_abi; /* 0: no Landlock */
+	bool scope_abstract;	   /* the network is the host's */
+	const struct plan *plan;
+
+	/* Its ties to exec */
+	int status_fd;	/* pipe: struct status_record */
+	int control_fd; /* socket: control.h */
+};
+
+#endif

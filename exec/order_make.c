@@ -1,0 +1,95 @@
+#include "exec/order_make.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* What an execvp(3) without PATH in its environment uses. */
+#define DEFAULT_PATH "/bin:/usr/bin"
+
+static void
+add_rlimit(struct order *o, int resource, uint64_t value)
+{
+	o->rlimits[o->rlimit_count++] =
+	    (struct order_rlimit){.resource = resource, .value = value};
+}
+
+static void
+set_rlimits(struct order *o, const struct limits *l)
+{
+	add_rlimit(o, RLIMIT_CORE, 0);
+	add_rlimit(o, RLIMIT_NPROC, l->child_processes);
+	add_rlimit(o, RLIMIT_NOFILE, l->child_open_files);
+	if (l->child_file_size > 0)
+		add_rlimit(o, RLIMIT_FSIZE, l->child_file_size);
+	if (l->child_memory > 0)
+		add_rlimit(o, RLIMIT_DATA, l->child_memory);
+}
+
+static void
+set_confinement(struct order_store *s, const struct order_source *from)
+{
+	const struct identity *id = &from->template->id;
+	bool confined = from->plan->view != PLAN_VIEW_OPEN;
+	struct order *o = &s->order;
+
+	o->ns = from->template->ns;
+	o->id = *id;
+	o->plan = from->plan;
+	o->become = from->config->root && confined;
+	o->userns = from->probe->userns && confined;
+	o->dumpable = !from->config->root;
+	o->raise_oom_score = from->probe->raise_oom_score;
+	o->landlock_abi = confined ? from->probe->landlock_abi : 0;
+	o->scope_abstract = from->plan->network_enabled;
+	(void)snprintf(s->uid_map, sizeof s->uid_map, "%u %u 1", id->inside_uid,
+	    id->uid);
+	(void)snprintf(s->gid_map, sizeof s->gid_map, "%u %u 1", id->inside_gid,
+	    id->gid);
+	(void)snprintf(s->devpts, sizeof s->devpts,
+	    "newinstance,ptmxmode=0666,mode=0620,uid=%u,gid=%u", id->uid,
+	    id->gid);
+	o->uid_map = s->uid_map;
+	o->gid_map = s->gid_map;
+	o->devpts = confined ? s->devpts : NULL;
+}
+
+int
+order_make(struct order_store *s, const struct order_source *from)
+{
+	const struct spec *spec = from->spec;
+	struct order *o = &s->order;
+	const char *path;
+
+	*s = (struct order_store){0};
+	s->cwd = bytes_dup(spec->cwd);
+	if (s->cwd == NULL || cvec_make(&s->argv, spec->argv) < 0 ||
+	    cvec_make(&s->envp, from->env) < 0)
+		return -ENOMEM;
+	o->file = s->argv.v[0];
+	if (spec->has_arg0) {
+		s->arg0 = bytes_dup(spec->arg0);
+		if (s->arg0 == NULL)
+			return -ENOMEM;
+		s->argv.v[0] = s->arg0;
+	}
+	path = cvec_value(&s->envp, "PATH");
+	o->path = path == NULL ? DEFAULT_PATH : path;
+	o->argv = s->argv.v;
+	o->envp = s->envp.v;
+	o->cwd = s->cwd;
+	o->tty = spec->tty;
+	o->pipe_stdin = spec->pipe_stdin && !spec->tty;
+	o->umask = from->config->umask;
+	set_rlimits(o, &from->config->limits);
+	set_confinement(s, from);
+	return 0;
+}
+
+void
+order_done(struct order_store *s)
+{
+	cvec_done(&s->argv);
+	cvec_done(&s->envp);
+	free(s->arg0);
+	free(s->cwd);
+}

@@ -1,0 +1,22 @@
+#include "exec/source.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+
+int
+source_watch(int epfd, struct source *s, uint32_t events)
+{
+	struct epoll_event ev = {.events = events, .data.ptr = s};
+	int op = EPOLL_CTL_MOD;
+
+	if (events == s->events)
+		return 0;
+	if (s->events == 0)
+		op = EPOLL_CTL_ADD;
+	else if (events == 0)
+		op = EPOLL_CTL_DEL;
+	if (epoll_ctl(epfd, op, s->fd, &ev) < 0)
+		return -errno;
+	s->events = events;
+	return 0;
+}

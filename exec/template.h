@@ -1,0 +1,46 @@
+/*
+ * A session's template: the namespaces that its children join. They are made
+ * by a helper, a fork of exec that ends when they stand; descriptors keep them
+ * alive. So exec itself never enters one, and a slow file system delays only
+ * its own session.
+ */
+#ifndef EXEC_TEMPLATE_H
+#define EXEC_TEMPLATE_H
+
+#include "exec/config.h"
+#include "exec/nsmake.h"
+
+/* In the order in which a child joins them. */
+enum template_ns {
+	TEMPLATE_NET, /* absent where the host's is used */
+	TEMPLATE_IPC, /* absent in the preset open, as is UTS */
+	TEMPLATE_UTS,
+	TEMPLATE_MNT, /* last: it changes the root */
+	TEMPLATE_NS,
+};
+
+/* A template that stands, or the words why not. */
+struct template
+{
+	int ns[TEMPLATE_NS]; /* owned, -1 where absent */
+	struct identity id;  /* who the session's children are */
+	/* The words of a failure are for the client: they name no path. */
+	bool tell;
+};
+
+/*
+ * Start the helper. On success *pidfd becomes readable when it has ended and
+ * *socket then holds its answer; the caller owns both and reaps the helper.
+ * id is who the session's children shall be. 0 or a negative errno.
+ */
+must_use int template_start(const struct exec_config *config,
+    const struct identity *id, int *pidfd, int *socket);
+
+/*
+ * Take the answer of a helper that has ended. 0 with *t filled (release with
+ * template_done), or a negative errno with e; then only t->tell counts.
+ */
+must_use int template_take(int socket, struct template *t, struct err *e);
+void template_done(struct template *t);
+
+#endif

@@ -1,0 +1,105 @@
+#include "exec/view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+
+#include "exec/mount.h"
+
+const char *const view_devices[VIEW_DEVICES] = {"/dev/null", "/dev/zero",
+    "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
+
+void
+view_init(struct view *v, const struct exec_config *config,
+    const struct identity *id)
+{
+	*v = (struct view){.config = config,
+	    .id = *id,
+	    .root = -1,
+	    .proc = -1,
+	    .cpus = -1,
+	    .resolv = -1};
+	for (size_t i = 0; i < VIEW_DEVICES; i++)
+		v->devices[i] = -1;
+	for (size_t i = 0; i < WORKSPACES_MAX; i++)
+		v->workspaces[i] = -1;
+}
+
+void
+view_done(struct view *v)
+{
+	fd_close(&v->root);
+	fd_close(&v->proc);
+	fd_close(&v->cpus);
+	fd_close(&v->resolv);
+	free(v->resolv_path);
+	for (size_t i = 0; i < VIEW_DEVICES; i++)
+		fd_close(&v->devices[i]);
+	for (size_t i = 0; i < WORKSPACES_MAX; i++)
+		fd_close(&v->workspaces[i]);
+}
+
+static int
+clone_into(int *out, const char *path, struct err *e)
+{
+	*out = mount_clone(AT_FDCWD, path, e);
+	return *out < 0 ? *out : 0;
+}
+
+/* With the host's network its resolver's file is wanted too; it often lies
+ * in /run, of which nothing else is seen. */
+static int
+open_resolv(struct view *v, struct err *e)
+{
+	if (v->config->network != NETWORK_ENABLED)
+		return 0;
+	v->resolv_path = realpath("/etc/resolv.conf", NULL);
+	if (v->resolv_path == NULL || strncmp(v->resolv_path, "/run/", 5) != 0)
+		return 0;
+	return clone_into(&v->resolv, v->resolv_path, e);
+}
+
+int
+view_open(struct view *v, struct err *e)
+{
+	int r = 0;
+
+	if (v->config->preset == PRESET_OPEN)
+		return 0;
+	for (size_t i = 0; i < VIEW_DEVICES && r == 0; i++)
+		r = clone_into(&v->devices[i], view_devices[i], e);
+	if (r == 0 && v->config->preset == PRESET_WORKSPACE)
+		r = clone_into(&v->root, "/", e);
+	if (r == 0)
+		r = clone_into(&v->proc, "/proc", e);
+	/* The number of processors is read from there; a host may lack it. */
+	if (r == 0)
+		(void)clone_into(&v->cpus, "/sys/devices/system", NULL);
+	if (r == 0)
+		r = open_resolv(v, e);
+	if (r == 0)
+		r = view_open_workspaces(v, e);
+	return r;
+}
+
+int
+view_build(struct view *v, struct err *e)
+{
+	int r = 0;
+
+	if (v->config->preset != PRESET_OPEN) {
+		r = view_build_root(v, e);
+		if (r == 0)
+			r = view_build_overlays(v, e);
+		if (r == 0)
+			r = view_build_passwd(v, e);
+		if (r == 0)
+			r = view_build_workspaces(v, e);
+		if (r == 0)
+			r = view_seal(v, e);
+	}
+	if (r == 0)
+		r = view_build_protected(v, e);
+	return r;
+}

@@ -1,0 +1,76 @@
+/*
+ * The files of a session: a mount namespace assembled once, which every child
+ * of the session copies. Run by the session's helper, a fork of exec that
+ * lives for this only; it may allocate.
+ *
+ * Everything is mounted by descriptors that were opened before the new root is
+ * turned to, and looked up with the ids of the session's children, so that no
+ * file of the host is reached that they could not reach.
+ */
+#ifndef EXEC_VIEW_H
+#define EXEC_VIEW_H
+
+#include "exec/config.h"
+#include "exec/nsmake.h"
+
+#define VIEW_DEVICES 6
+extern const char *const view_devices[VIEW_DEVICES];
+
+struct view {
+	const struct exec_config *config;
+	struct identity id;
+	/* Detached mounts, -1 where there is none. */
+	int root, proc, cpus, resolv;
+	bool tell;	   /* the words of a failure name no path of the host */
+	char *resolv_path; /* owned; of resolv, else NULL */
+	int devices[VIEW_DEVICES];
+	int workspaces[WORKSPACES_MAX];
+};
+
+void view_init(struct view *v, const struct exec_config *config,
+    const struct identity *id);
+/* Close what is still open. */
+void view_done(struct view *v);
+
+/*
+ * Open everything that the view is made of. As root the workspaces are
+ * id-mapped here; where a file system refuses that, v->id becomes the owner of
+ * the workspace, or, if that is root, the session is refused. Must run in
+ * exec's own mount namespace. 0, or a negative errno with e.
+ */
+must_use int view_open(struct view *v, struct err *e);
+
+/* Assemble the view in the caller's new mount namespace. Takes v's
+ * descriptors. 0, or a negative errno with e. */
+must_use int view_build(struct view *v, struct err *e);
+
+/* --- parts, in files of their own --- */
+
+/* view_root.c: the root, minimal or the host's, and what lies over it. */
+must_use int view_build_root(struct view *v, struct err *e);
+must_use int view_build_overlays(struct view *v, struct err *e);
+/* What was writable for making mount points is read-only from now on. */
+must_use int view_seal(const struct view *v, struct err *e);
+
+/* view_workspace.c: clones with ids mapped; mounting; pinning. */
+must_use int view_open_workspaces(struct view *v, struct err *e);
+must_use int view_build_workspaces(struct view *v, struct err *e);
+must_use int view_build_protected(const struct view *v, struct err *e);
+
+/*
+ * Make an empty directory, or file, at path where nothing exists, and whatever
+ * is missing on the way. Ancestors that the child may not enter are replaced
+ * by empty ones. 0, or a negative errno with e.
+ */
+must_use int view_make_point(const struct view *v, const char *path,
+    bool directory, struct err *e);
+
+/* File access as the child has it, until view_as_self: only ids that look
+ * files up change, and those of files that are made. */
+void view_as_child(const struct view *v);
+void view_as_self(void);
+
+/* view_passwd.c: a passwd entry for the child, if it has none. */
+must_use int view_build_passwd(const struct view *v, struct err *e);
+
+#endif
