@@ -310,9 +310,8 @@ check_page(const char *path, const struct buf *want)
 		return 1;
 	if (bytes_equal(view(&have), view(want)))
 		return 0;
-	return fail(path, " is stale; make it again with\n"
-			  "  policy-compile --markdown docs/syscalls.md "
-			  "policy/syscalls/*.policy");
+	return fail(path, " is stale; make it again with"
+			  "  ninja syscalls-page");
 }
 
 static int
