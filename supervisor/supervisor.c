@@ -388,7 +388,9 @@ check_death(struct supervisor *s, struct role_process *p)
 	if (!role_reap(p, &status))
 		return;
 	describe(status, how);
-	if (s->phase == PHASE_RUN)
+	/* On the way out a clean exit and our own SIGKILL are no news. */
+	if (s->phase == PHASE_RUN ||
+	    (status != 0 && WTERMSIG(status) != SIGKILL))
 		log_error("died role=%s how=\"%s\"", role_name(p->role), how);
 	if (p->role == ROLE_NET)
 		on_net_death(s, how);
