@@ -71,6 +71,7 @@ peer_end(struct executor *x, struct peer *p)
 	}
 	log_info("net_ended generation=%u", p->generation.v);
 	LIST_REMOVE(p, link);
+	(void)source_watch(x->epfd, &p->source, 0);
 	channel_free(p->channel);
 	free(p);
 }

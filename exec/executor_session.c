@@ -87,7 +87,7 @@ helper_ready(struct executor *x, struct source *source)
 	int r;
 
 	(void)waitid(P_PIDFD, (id_t)s->helper.fd, &info, WEXITED);
-	fd_close(&s->helper.fd);
+	source_close(&s->helper);
 	x->opening--;
 	r = template_take(s->helper_socket, &s->template, &e);
 	fd_close(&s->helper_socket);

@@ -22,9 +22,9 @@ lease_free(struct lease *l)
 {
 	if (l == NULL)
 		return;
-	fd_close(&l->pidfd.fd);
-	fd_close(&l->status.fd);
-	fd_close(&l->control.fd);
+	source_close(&l->pidfd);
+	source_close(&l->status);
+	source_close(&l->control);
 	free(l);
 }
 

@@ -36,7 +36,7 @@ session_free(struct session *s)
 	while ((w = session_next_waiting(s)) != NULL)
 		free(w);
 	template_done(&s->template);
-	fd_close(&s->helper.fd);
+	source_close(&s->helper);
 	fd_close(&s->helper_socket);
 	free(s);
 }

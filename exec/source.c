@@ -18,5 +18,15 @@ source_watch(int epfd, struct source *s, uint32_t events)
 	if (epoll_ctl(epfd, op, s->fd, &ev) < 0)
 		return -errno;
 	s->events = events;
+	s->epfd = epfd;
 	return 0;
+}
+
+void
+source_close(struct source *s)
+{
+	if (s->fd >= 0 && s->events != 0)
+		(void)epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->fd, NULL);
+	s->events = 0;
+	fd_close(&s->fd);
 }

@@ -16,6 +16,7 @@ typedef void source_handler(struct executor *x, struct source *s);
 
 struct source {
 	int fd;		 /* owned, -1 if there is none */
+	int epfd;	 /* borrowed: where it is watched, if it is */
 	uint32_t events; /* EPOLL* that are watched, 0: not watched */
 	source_handler *ready;
 	void *owner;
@@ -26,5 +27,12 @@ struct source {
 /* Watch s for events (0: not at all) in the epoll set epfd. 0 or a negative
  * errno. */
 must_use int source_watch(int epfd, struct source *s, uint32_t events);
+
+/*
+ * Stop watching s and close it, if it is open. Closing alone is not enough: a
+ * child that is just being made holds copies of all descriptors for a moment,
+ * and as long as one is left the set goes on to report it.
+ */
+void source_close(struct source *s);
 
 #endif
