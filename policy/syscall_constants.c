@@ -38,6 +38,7 @@ static const struct constant constants[] = {
 			CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
 			CLONE_NEWNET},
     {"NULL", 0},
+    C(AT_EMPTY_PATH),
     C(AF_INET),
     C(AF_INET6),
     C(AF_NETLINK),
