@@ -287,7 +287,7 @@ struct leaf {
  * the numbers above the highest. */
 #define LEAVES_MAX (2 * SYSCALL_RULES_MAX + 2)
 
-struct plan {
+struct layout {
 	struct numbered numbered[SYSCALL_RULES_MAX];
 	size_t numbered_count;
 	struct leaf leaves[LEAVES_MAX];
@@ -306,11 +306,11 @@ by_number(const void *left, const void *right)
 }
 
 static int
-number_rules(struct plan *plan, const struct syscall_policy *p,
+number_rules(struct layout *layout, const struct syscall_policy *p,
     enum syscall_arch arch, struct err *e)
 {
 	for (size_t i = 0; i < p->rule_count; i++) {
-		struct numbered *n = &plan->numbered[plan->numbered_count];
+		struct numbered *n = &layout->numbered[layout->numbered_count];
 		int r;
 
 		if ((p->rules[i].arches & arch) == 0)
@@ -319,11 +319,11 @@ number_rules(struct plan *plan, const struct syscall_policy *p,
 		if (r < 0)
 			return r;
 		n->rule = i;
-		plan->numbered_count++;
+		layout->numbered_count++;
 	}
-	if (plan->numbered_count > 0)
-		qsort(plan->numbered, plan->numbered_count,
-		    sizeof plan->numbered[0], by_number);
+	if (layout->numbered_count > 0)
+		qsort(layout->numbered, layout->numbered_count,
+		    sizeof layout->numbered[0], by_number);
 	return 0;
 }
 
@@ -335,58 +335,59 @@ same_action(struct syscall_action a, struct syscall_action b)
 
 /* Neighbours that always get the same are one leaf. */
 static void
-add_leaf(struct plan *plan, struct leaf leaf)
+add_leaf(struct layout *layout, struct leaf leaf)
 {
-	const struct leaf *last =
-	    plan->leaf_count > 0 ? &plan->leaves[plan->leaf_count - 1] : NULL;
+	const struct leaf *last = layout->leaf_count > 0
+				      ? &layout->leaves[layout->leaf_count - 1]
+				      : NULL;
 
 	if (last != NULL && last->rule_count == 0 && leaf.rule_count == 0 &&
 	    same_action(last->action, leaf.action))
 		return;
-	plan->leaves[plan->leaf_count++] = leaf;
+	layout->leaves[layout->leaf_count++] = leaf;
 }
 
 static void
-add_constant(struct plan *plan, unsigned int first, struct syscall_action a)
+add_constant(struct layout *layout, unsigned int first, struct syscall_action a)
 {
-	add_leaf(plan, (struct leaf){.first = first, .action = a});
+	add_leaf(layout, (struct leaf){.first = first, .action = a});
 }
 
 /* The rules of one call; returns how many. */
 static size_t
-add_call(struct plan *plan, const struct syscall_policy *p, size_t i)
+add_call(struct layout *layout, const struct syscall_policy *p, size_t i)
 {
-	const struct numbered *n = &plan->numbered[i];
+	const struct numbered *n = &layout->numbered[i];
 	struct leaf leaf = {.first = n->nr, .rules = n};
 	const struct syscall_rule *rule = &p->rules[n->rule];
 
-	while (i + leaf.rule_count < plan->numbered_count &&
+	while (i + leaf.rule_count < layout->numbered_count &&
 	       n[leaf.rule_count].nr == n->nr)
 		leaf.rule_count++;
 	if (rule->count == 0)
-		add_constant(plan, n->nr, rule->action);
+		add_constant(layout, n->nr, rule->action);
 	else
-		add_leaf(plan, leaf);
+		add_leaf(layout, leaf);
 	return leaf.rule_count;
 }
 
 static void
-find_leaves(struct plan *plan, const struct syscall_policy *p)
+find_leaves(struct layout *layout, const struct syscall_policy *p)
 {
 	unsigned int next = 0;
 	size_t i = 0;
 
-	while (i < plan->numbered_count) {
-		unsigned int nr = plan->numbered[i].nr;
+	while (i < layout->numbered_count) {
+		unsigned int nr = layout->numbered[i].nr;
 
 		if (nr > next)
-			add_constant(plan, next, p->fallback);
-		i += add_call(plan, p, i);
+			add_constant(layout, next, p->fallback);
+		i += add_call(layout, p, i);
 		next = nr + 1;
 	}
 	if (next <= COMPILE_SYSCALL_MAX)
-		add_constant(plan, next, p->fallback);
-	add_constant(plan, COMPILE_SYSCALL_MAX + 1,
+		add_constant(layout, next, p->fallback);
+	add_constant(layout, COMPILE_SYSCALL_MAX + 1,
 	    p->has_unknown ? p->unknown : p->fallback);
 }
 
@@ -474,23 +475,23 @@ int
 compile_policy(const struct syscall_policy *p, enum syscall_arch arch,
     struct compiled *out, struct err *e)
 {
-	scoped_free struct plan *plan = calloc(1, sizeof *plan);
+	scoped_free struct layout *layout = calloc(1, sizeof *layout);
 	int r;
 
-	if (plan == NULL)
+	if (layout == NULL)
 		return err_set(e, ENOMEM, "out of memory");
 	if (!p->has_fallback)
 		return err_set(e, EINVAL, "1:1: there is no default");
-	r = number_rules(plan, p, arch, e);
+	r = number_rules(layout, p, arch, e);
 	if (r < 0)
 		return r;
-	find_leaves(plan, p);
+	find_leaves(layout, p);
 	out->len = 0;
-	plan->writer.p = p;
-	plan->writer.out = out;
-	emit_head(&plan->writer, arch);
-	emit_search(&plan->writer, plan->leaves, plan->leaf_count);
-	if (plan->writer.overflow)
+	layout->writer.p = p;
+	layout->writer.out = out;
+	emit_head(&layout->writer, arch);
+	emit_search(&layout->writer, layout->leaves, layout->leaf_count);
+	if (layout->writer.overflow)
 		return err_set(e, E2BIG, "1:1: the filter is too long");
 	return 0;
 }

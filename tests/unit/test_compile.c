@@ -249,6 +249,56 @@ filters_do_what_their_policies_mean(void **state)
 	}
 }
 
+/* A policy with some bytes changed either does not parse, or has a filter that
+ * the kernel's checker would take and that always answers. */
+static void
+check_mutant(struct bytes text, struct compiled *c, uint64_t *seed)
+{
+	struct syscall_policy *p = syscall_policy_new();
+	struct seccomp_data d = {.arch = AUDIT_ARCH_X86_64};
+	struct err e = {0};
+
+	assert_non_null(p);
+	if (syscall_text_parse(text, p, &e) == 0 &&
+	    compile_policy(p, SYSCALL_ARCH_X86_64, c, &e) == 0) {
+		for (int round = 0; round < 100; round++) {
+			d.nr = (int)(next_random(seed) % 512);
+			for (size_t i = 0; i < SYSCALL_ARGS; i++)
+				d.args[i] = pick(p, seed);
+			assert_int_not_equal(run(c, &d), DEAD);
+		}
+	} else {
+		assert_int_not_equal(e.code, 0);
+		assert_true(e.text[0] >= '1' && e.text[0] <= '9');
+	}
+	syscall_policy_free(p);
+}
+
+static void
+mutants_are_refused_or_sound(void **state)
+{
+	static const char spice[] = " \n#:->&|=!~(){},in$0argptr[]x86_64kill";
+	struct bytes net = shipped("net");
+	struct compiled *c = malloc(sizeof *c);
+	uint8_t *copy = malloc(net.len);
+	uint64_t seed = 88172645463325252u;
+
+	(void)state;
+	assert_non_null(c);
+	assert_non_null(copy);
+	for (int round = 0; round < 1000; round++) {
+		memcpy(copy, net.data, net.len);
+		for (uint64_t n = next_random(&seed) % 4 + 1; n > 0; n--)
+			copy[next_random(&seed) % net.len] = (uint8_t)
+			    spice[next_random(&seed) % (sizeof spice - 1)];
+		check_mutant((struct bytes){.data = copy, .len = net.len}, c,
+		    &seed);
+	}
+	free(copy);
+	free(c);
+	free((void *)(uintptr_t)net.data);
+}
+
 /* --- who binds whom ----------------------------------------------------- */
 
 static const struct {
@@ -482,6 +532,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(filters_do_what_their_policies_mean),
+	    cmocka_unit_test(mutants_are_refused_or_sound),
 	    cmocka_unit_test(filters_allow_what_their_descendants_need),
 	    cmocka_unit_test(another_architecture_is_killed),
 	    cmocka_unit_test(x32_numbers_are_killed_and_unknown_ones_are_not),
