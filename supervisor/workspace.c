@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int
@@ -93,59 +94,89 @@ real_name(const char *path)
 	return out;
 }
 
-/* rest is what lies below the workspace dir and leads to the file. */
+/* Unless it lies in what is there already. */
 static int
-add_read_only(struct workspaces *w, const char *dir, const char *rest)
+add_read_only(struct workspaces *w, const char *path)
 {
-	scoped_free char *path = NULL;
-	bool all = strcmp(dir, "/") == 0;
-	int len = (int)(all ? strlen(rest) : strcspn(rest, "/"));
-
-	if (asprintf(&path, "%s/%.*s", all ? "" : dir, len, rest) < 0)
-		return -ENOMEM;
-	if (list_has(&w->read_only, path))
-		return 0;
+	for (size_t i = 0; i < w->read_only.count; i++)
+		if (below(w->read_only.items[i], path) != NULL)
+			return 0;
 	return list_add(&w->read_only, path, PROTECTED_MAX);
 }
 
+/* A link in a workspace could lead elsewhere at our next start. */
 static int
-protect_in(struct workspaces *w, const char *dir, const char *named,
-    const char *real, enum own_file kind, struct err *e)
+check_link(const struct workspaces *w, const char *path, struct err *e)
 {
-	const char *rest = below(dir, real);
+	scoped_free char *named = NULL;
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode))
+		return 0;
+	named = real_name(path);
+	if (named == NULL)
+		return err_errno(e, errno, "%.110s", path);
+	for (size_t i = 0; i < w->paths.count; i++)
+		if (below(w->paths.items[i], named) != NULL)
+			return err_set(e, EPERM,
+			    "%.110s: a symbolic link in a workspace", named);
+	return 0;
+}
+
+/* Whether path is reached without such a link, in any of its components. */
+static int
+check_links(const struct workspaces *w, const char *path, struct err *e)
+{
+	scoped_free char *copy = strdup(path);
+	char *end = copy, kept;
 	int r;
 
-	if (below(dir, named) != NULL && strcmp(named, real) != 0)
-		return err_set(e, EPERM,
-		    "%.110s: a symbolic link in a workspace could be replaced",
-		    named);
+	if (copy == NULL)
+		return err_set(e, ENOMEM, "%.110s: out of memory", path);
+	do {
+		end += strspn(end, "/");
+		end += strcspn(end, "/");
+		kept = *end;
+		*end = '\0';
+		r = check_link(w, copy, e);
+		*end = kept;
+	} while (r == 0 && kept != '\0');
+	return r;
+}
+
+static int
+protect_in(struct workspaces *w, const char *dir, const char *path,
+    enum own_file kind, struct err *e)
+{
+	const char *rest = below(dir, path);
+	int r;
+
 	if (rest == NULL)
 		return 0;
 	if (kind == OWN_WRITE)
 		return err_set(e, EPERM,
-		    "%.110s: must not lie in the workspace %.40s", real, dir);
+		    "%.110s: must not lie in the workspace %.40s", path, dir);
 	if (rest[0] == '\0')
 		return err_set(e, EPERM,
 		    "workspace %.80s: sallyport's own files are in it", dir);
-	r = add_read_only(w, dir, rest);
-	return r < 0 ? err_errno(e, -r, "%.100s", real) : 0;
+	r = add_read_only(w, path);
+	return r < 0 ? err_errno(e, -r, "%.100s", path) : 0;
 }
 
 int
 workspaces_protect(struct workspaces *w, const char *path, enum own_file kind,
     struct err *e)
 {
-	scoped_free char *named = real_name(path);
 	scoped_free char *real = realpath(path, NULL);
-	int r = 0;
+	int r;
 
-	if (named == NULL)
+	if (real == NULL && kind == OWN_WRITE && errno == ENOENT)
+		real = real_name(path);
+	if (real == NULL)
 		return err_errno(e, errno, "%.110s", path);
-	if (real == NULL && (kind == OWN_READ || errno != ENOENT))
-		return err_errno(e, errno, "%.110s", path);
+	r = check_links(w, path, e);
 	for (size_t i = 0; i < w->paths.count && r == 0; i++)
-		r = protect_in(w, w->paths.items[i], named,
-		    real != NULL ? real : named, kind, e);
+		r = protect_in(w, w->paths.items[i], real, kind, e);
 	return r;
 }
 

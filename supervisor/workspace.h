@@ -33,12 +33,12 @@ must_use int workspaces_open(struct workspaces *w, const struct list *paths,
 void workspaces_done(struct workspaces *w);
 
 /*
- * Make sure that no child can replace path, a file or directory of our own:
- * whatever lies directly below a workspace and leads to it is added to
- * read_only (not path itself: an ancestor that a child may rename is no
- * protection). Returns 0, or -EPERM with e naming path if that is not
- * possible: it is the workspace itself, or reached by a symbolic link in it,
- * or must be written.
+ * Make sure that no child can replace path, a file or directory of our own: if
+ * it lies in a workspace its real path is added to read_only. Exec mounts that
+ * read-only and pins every directory on the way to it, since an ancestor that
+ * a child may rename would be no protection. Returns 0, or -EPERM with e naming
+ * path if that is not possible: it is the workspace itself, or reached by a
+ * symbolic link in it, or must be written.
  */
 must_use int workspaces_protect(struct workspaces *w, const char *path,
     enum own_file kind, struct err *e);

@@ -13,8 +13,8 @@
  * one with '>' in it a link and where it leads. Parents come first. */
 static const char *const tree[] = {"w/", "w/build/", "w/build/net/",
     "w/build/net/binary", "w/deep/", "w/deep/down/", "w/deep/down/binary",
-    "w/conf", "w/link>../out/conf", "w/inner/", "out/", "out/conf",
-    "out/into>../w", NULL};
+    "w/conf", "w/link>../out/conf", "w/way>../out", "w/inner/", "out/",
+    "out/conf", "out/into>../w", NULL};
 
 struct fixture {
 	char root[32];
@@ -136,8 +136,8 @@ workspaces_protect_closes_off_what_leads_to_our_files(void **state)
 		const char *read_only; /* NULL: none */
 	} rows[] = {
 	    {"w", "w/build", OWN_READ, 0, "w/build"},
-	    {"w", "w/build/net", OWN_READ, 0, "w/build"},
-	    {"w", "w/deep/down/binary", OWN_READ, 0, "w/deep"},
+	    {"w", "w/build/net", OWN_READ, 0, "w/build/net"},
+	    {"w", "w/deep/down/binary", OWN_READ, 0, "w/deep/down/binary"},
 	    {"w", "w/conf", OWN_READ, 0, "w/conf"},
 	    {"w", "out/into/conf", OWN_READ, 0, "w/conf"},
 	    {"w", "out", OWN_READ, 0, NULL},
@@ -146,6 +146,10 @@ workspaces_protect_closes_off_what_leads_to_our_files(void **state)
 	    {"w", "w", OWN_READ, -EPERM, NULL},
 	    {"w", "out/into", OWN_READ, -EPERM, NULL},
 	    {"w", "w/link", OWN_READ, -EPERM, NULL},
+	    {"w", "w/way/conf", OWN_READ, -EPERM, NULL},
+	    {"w", "w/way/absent", OWN_WRITE, -EPERM, NULL},
+	    {"w", "out/../w/./way//conf", OWN_READ, -EPERM, NULL},
+	    {"w", "w/../out/conf", OWN_READ, 0, NULL},
 	    {"w", "w/absent", OWN_READ, -ENOENT, NULL},
 	    {"w", "w/absent", OWN_WRITE, -EPERM, NULL},
 	    {"w", "w/conf", OWN_WRITE, -EPERM, NULL},
