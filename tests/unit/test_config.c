@@ -357,6 +357,65 @@ config_policy_names_no_value_of_the_environment(void **state)
 	config_done(&c);
 }
 
+/* The shipped file with every setting uncommented: "#key", not "# prose". */
+static void
+read_shipped(struct buf *out)
+{
+	scoped_buf text;
+	uint8_t *at;
+
+	buf_init(&text, CONFIG_FILE_MAX);
+	read_data("../../../policy/sallyport.conf", &text);
+	at = text.data;
+	for (size_t i = 0; i < text.len; i++) {
+		bool first = i == 0 || at[i - 1] == '\n';
+
+		if (!first || at[i] != '#' || i + 1 == text.len ||
+		    at[i + 1] == ' ' || at[i + 1] == '\n')
+			assert_int_equal(buf_put_u8(out, at[i]), 0);
+	}
+}
+
+static void
+put_policy(struct config *c, struct buf *out)
+{
+	struct err e;
+
+	list_clear(&c->workspaces);
+	list_clear(&c->env_allow);
+	assert_int_equal(config_finish(c, &e), 0);
+	assert_int_equal(config_put_policy(c, out), 0);
+}
+
+static void
+config_shipped_file_tells_every_key_and_its_default(void **state)
+{
+	scoped_buf text, errors, shipped, builtin;
+	struct config a, b;
+
+	(void)state;
+	buf_init(&text, CONFIG_FILE_MAX);
+	buf_init(&errors, CONFIG_ERRORS_MAX);
+	buf_init(&shipped, 32768);
+	buf_init(&builtin, 32768);
+	read_shipped(&text);
+	assert_int_equal(config_init(&a), 0);
+	assert_int_equal(config_init(&b), 0);
+	if (config_parse(&a, "sallyport.conf",
+		(struct bytes){.data = text.data, .len = text.len},
+		&errors) < 0)
+		fail_msg("%.*s", (int)errors.len, (char *)errors.data);
+	for (size_t i = 0; i < COUNT(a.level); i++)
+		if (a.level[i] != CONFIG_FILE)
+			fail_msg("key %zu is missing", i);
+	put_policy(&a, &shipped);
+	put_policy(&b, &builtin);
+	assert_int_equal(shipped.len, builtin.len);
+	assert_memory_equal(shipped.data, builtin.data, builtin.len);
+	config_done(&a);
+	config_done(&b);
+}
+
 static void
 config_complaints_stop_at_their_bound(void **state)
 {
@@ -440,6 +499,8 @@ main(void)
 	    cmocka_unit_test(config_set_text_wants_section_key_value),
 	    cmocka_unit_test(config_finish_refuses_ids_that_meet),
 	    cmocka_unit_test(config_policy_names_no_value_of_the_environment),
+	    cmocka_unit_test(
+		config_shipped_file_tells_every_key_and_its_default),
 	    cmocka_unit_test(config_complaints_stop_at_their_bound),
 	    cmocka_unit_test(config_load_refuses_what_is_no_file),
 	    cmocka_unit_test(config_survives_every_failing_allocation),
