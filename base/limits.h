@@ -94,6 +94,13 @@ void limits_init(struct limits *l);
 #define FS_WALK_DIRECTORIES_MAX 10000
 #define FS_WALK_ENTRIES_MAX     50000
 
+/* A sandbox object: entries, workspace roots, bytes when packed, and the rules
+ * that its entries become, one for each root. */
+#define SANDBOX_ENTRIES_MAX 1024
+#define SANDBOX_ROOTS_MAX   64
+#define SANDBOX_SPEC_MAX    (256u * 1024u)
+#define SANDBOX_RULES_MAX   4096
+
 /* Workspaces of a server, and files of its own that lie in them. */
 #define WORKSPACES_MAX	 16
 #define PROTECTED_MAX	 32

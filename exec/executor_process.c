@@ -11,6 +11,7 @@
 #include "exec/order_make.h"
 #include "policy/decide.h"
 #include "policy/env.h"
+#include "privsep/sandbox_spec.h"
 
 /* Room for a child's environment: as a request's, and the base. */
 #define ENV_MAX (PROCESS_SPEC_MAX + 4 * ENV_CONFIG_MAX)
@@ -348,9 +349,14 @@ start_planned(const struct start *s)
 static const char *
 plan_start(struct start *s)
 {
-	const struct decide_request q = {
-	    .sandbox = (enum decide_sandbox)s->spec.sandbox,
-	    .network_enabled = s->spec.sandbox_network_enabled,
+	struct sandbox_spec sandbox;
+	struct decide_request q;
+
+	if (sandbox_spec_unpack(s->spec.sandbox, &sandbox, NULL) < 0)
+		return "the sandbox object is malformed";
+	q = (struct decide_request){
+	    .sandbox = (enum decide_sandbox)sandbox.kind,
+	    .network_enabled = sandbox.network_enabled,
 	    .managed_network = s->spec.managed_network,
 	    .network_proxy = s->spec.network_proxy,
 	};

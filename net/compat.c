@@ -29,6 +29,7 @@ static const struct compat_row rows[] = {
 	    .long_poll_max_ms = 30000,
 	    .cwd_error_prefix = "process cwd: ",
 	    .arg0_refused = true,
+	    .process_sandbox_refused = true,
 	    .sandboxed_type = "none",
 	    .duplicate_process = {"process already exists: ", ""},
 	    .duplicate_process_code = -32603,

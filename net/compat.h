@@ -31,6 +31,9 @@ struct compat_row {
 	bool full_info;
 	/* process */
 	bool arg0_refused;
+	/* Nothing that a backend without a sandbox of its own cannot enforce
+	 * is accepted by process/start. */
+	bool process_sandbox_refused;
 	const char *sandboxed_type; /* sandboxType with a sandbox object */
 	const char *duplicate_process[2]; /* before and after the id */
 	int duplicate_process_code;

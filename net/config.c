@@ -55,8 +55,10 @@ config_take(struct config *c, const struct msg_net_config *m, struct err *e)
 		return err_set(e, EPROTO, "config: value out of range");
 	if (!limits_unpack(m->limits, &c->limits))
 		return err_set(e, EPROTO, "config: limits are unusable");
+	c->atomic_writes = m->features & NET_FEATURE_ATOMIC_WRITES;
 	c->compat = compat_row((enum compat)m->compat);
 	c->shell_name = m->features & NET_FEATURE_SHELL_BASH ? "bash" : "sh";
+	c->isolated = (m->features & NET_FEATURE_ISOLATED) != 0;
 	log_set_level((enum log_level)m->log_level);
 	for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
 		if (r == 0)

@@ -9,13 +9,15 @@
 struct config {
 	const struct compat_row *compat;
 	struct limits limits;
-	uid_t uid; /* to become; 0: stay, in a user namespace */
+	bool atomic_writes; /* fs.atomic_writes */
+	uid_t uid;	    /* to become; 0: stay, in a user namespace */
 	gid_t gid;
 	char *path; /* of the URL, "/..." */
 	char *host; /* address and port we listen on */
 	char *cwd, *home, *tmp;
 	char *shell; /* absolute path */
 	const char *shell_name;
+	bool isolated; /* no process has the host's network */
 	char provider_id[sizeof "sha256:" + 64];
 };
 

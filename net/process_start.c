@@ -51,6 +51,7 @@ struct start {
 	struct spec spec;
 	struct buf cwd;
 	struct params_env_policy policy;
+	struct sandbox sandbox;
 	bool has_nul; /* in a string that becomes a C string */
 };
 
@@ -59,6 +60,7 @@ start_done(struct start *s)
 {
 	buf_done(&s->cwd);
 	params_env_policy_done(&s->policy);
+	sandbox_done(&s->sandbox);
 }
 
 static struct bytes
@@ -127,6 +129,25 @@ decode_cwd(const struct config *config, struct bytes uri, struct start *s,
 	return 0;
 }
 
+static int
+decode_confinement(const struct params_process_start *p, bool strict,
+    struct start *s, struct err *e)
+{
+	int r = sandbox_decode(p->sandbox, strict, &s->sandbox, e);
+
+	if (r < 0)
+		return r;
+	if (strict && p->network_proxy != NULL &&
+	    json_object_get(p->network_proxy, "proxy") == NULL)
+		return err_set(e, EINVAL, "missing field `proxy`");
+	s->spec.sandbox = (struct bytes){.data = s->sandbox.packed.data,
+	    .len = s->sandbox.packed.len};
+	s->spec.managed_network =
+	    p->enforce_managed_network || p->managed_network != NULL;
+	s->spec.network_proxy = p->network_proxy != NULL;
+	return 0;
+}
+
 /* Fill s from the parameters. Returns 0 or -EINVAL with e. */
 static int
 start_decode(const struct config *config, struct params_process_start *p,
@@ -146,7 +167,7 @@ start_decode(const struct config *config, struct params_process_start *p,
 	if (r == 0)
 		r = decode_env_policy(p->env_policy, strict, s, e);
 	if (r == 0)
-		r = sandbox_decode(p->sandbox, strict, &s->spec, e);
+		r = decode_confinement(p, strict, s, e);
 	if (r < 0)
 		return r;
 	s->spec.argv = packed(&p->argv);
@@ -155,12 +176,34 @@ start_decode(const struct config *config, struct params_process_start *p,
 	s->spec.arg0 = p->arg0;
 	s->spec.tty = p->tty;
 	s->spec.pipe_stdin = p->pipe_stdin && !p->tty;
-	s->spec.managed_network =
-	    p->enforce_managed_network || p->managed_network != NULL;
-	s->spec.network_proxy = p->network_proxy != NULL;
 	s->has_nul |=
 	    p->argv.has_nul || p->env.has_nul || bytes_has_nul(p->arg0);
 	return 0;
+}
+
+/*
+ * Why the reference whose backend confines no process would refuse this
+ * start, or NULL. The order of the checks is part of the protocol.
+ */
+static const char *
+backend_refusal(const struct config *config, const struct start *s)
+{
+	if (!config->compat->process_sandbox_refused)
+		return NULL;
+	if (s->spec.network_proxy)
+		return "Codex sandbox exec-server network proxy launch is not "
+		       "supported.";
+	if (s->spec.managed_network)
+		return "Codex managed network restrictions cannot be enforced "
+		       "by the sandbox backend.";
+	if (s->sandbox.kind == SANDBOX_RESTRICTED)
+		return "Codex process filesystem sandbox restrictions cannot "
+		       "be enforced by the backend.";
+	if (s->sandbox.kind != SANDBOX_NULL && !s->sandbox.network_enabled &&
+	    !config->isolated)
+		return "Codex network restrictions cannot be enforced by the "
+		       "sandbox backend.";
+	return NULL;
 }
 
 /* Whether there is room for one more; else the error is sent. */
@@ -260,6 +303,7 @@ on_process_start(struct connection *c, const struct rpc_id *id,
 	struct start s = {0};
 	struct err e = {0};
 	struct process *p;
+	const char *why;
 
 	if (start_decode(&c->net->config, params, &s, &e) < 0)
 		rpc_error(c, id, RPC_INVALID_PARAMS, "%s", e.text);
@@ -271,6 +315,8 @@ on_process_start(struct connection *c, const struct rpc_id *id,
 	else if (s.has_nul)
 		spawn_error(c, id, "data provided contains a nul byte",
 		    (struct failure){.kind = "spawnFailed"});
+	else if ((why = backend_refusal(&c->net->config, &s)) != NULL)
+		rpc_error(c, id, RPC_INTERNAL, "%s", why);
 	else if (has_room(c, id)) {
 		p = process_new(c, id, params);
 		if (p != NULL)

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "privsep/sandbox_spec.h"
+
 bool
 strings_check(struct bytes list, size_t items_max, size_t len_max,
     size_t *count)
@@ -62,10 +64,9 @@ enum spec_flag {
 	SPEC_ARG0 = 1 << 2,
 	SPEC_TTY = 1 << 3,
 	SPEC_PIPE_STDIN = 1 << 4,
-	SPEC_SANDBOX_NETWORK = 1 << 5,
-	SPEC_MANAGED_NETWORK = 1 << 6,
-	SPEC_NETWORK_PROXY = 1 << 7,
-	SPEC_FLAGS_ALL = (1 << 8) - 1,
+	SPEC_MANAGED_NETWORK = 1 << 5,
+	SPEC_NETWORK_PROXY = 1 << 6,
+	SPEC_FLAGS_ALL = (1 << 7) - 1,
 };
 
 static uint32_t
@@ -78,7 +79,6 @@ flags_of(const struct spec *s)
 	f |= s->has_arg0 ? SPEC_ARG0 : 0;
 	f |= s->tty ? SPEC_TTY : 0;
 	f |= s->pipe_stdin ? SPEC_PIPE_STDIN : 0;
-	f |= s->sandbox_network_enabled ? SPEC_SANDBOX_NETWORK : 0;
 	f |= s->managed_network ? SPEC_MANAGED_NETWORK : 0;
 	f |= s->network_proxy ? SPEC_NETWORK_PROXY : 0;
 	return f;
@@ -88,8 +88,8 @@ int
 spec_pack(const struct spec *s, struct buf *out)
 {
 	const struct bytes strings[] = {s->cwd, s->argv, s->arg0, s->env,
-	    s->exclude, s->set, s->include_only};
-	const uint32_t numbers[] = {flags_of(s), s->inherit, s->sandbox};
+	    s->exclude, s->set, s->include_only, s->sandbox};
+	const uint32_t numbers[] = {flags_of(s), s->inherit};
 	size_t start = out->len;
 	int r = 0;
 
@@ -129,6 +129,7 @@ check_list(struct bytes list, const char *name, bool pairs, struct err *e)
 static int
 check_spec(const struct spec *s, struct err *e)
 {
+	struct sandbox_spec sandbox;
 	int r;
 
 	if (s->cwd.len == 0 || s->cwd.data[0] != '/' || bytes_has_nul(s->cwd))
@@ -137,7 +138,7 @@ check_spec(const struct spec *s, struct err *e)
 		return err_set(e, EPROTO, "spec: argv is empty");
 	if (bytes_has_nul(s->arg0))
 		return err_set(e, EPROTO, "spec: NUL in arg0");
-	if (s->inherit > ENV_INHERIT_ALL || s->sandbox > SANDBOX_RESTRICTED)
+	if (s->inherit > ENV_INHERIT_ALL)
 		return err_set(e, EPROTO, "spec: enumeration out of range");
 	r = check_list(s->argv, "argv", false, e);
 	if (r == 0)
@@ -148,7 +149,7 @@ check_spec(const struct spec *s, struct err *e)
 		r = check_list(s->set, "set", true, e);
 	if (r == 0)
 		r = check_list(s->include_only, "includeOnly", false, e);
-	return r;
+	return r < 0 ? r : sandbox_spec_unpack(s->sandbox, &sandbox, e);
 }
 
 int
@@ -156,14 +157,14 @@ spec_unpack(struct bytes packed, struct spec *out, struct err *e)
 {
 	struct spec s = {0};
 	struct bytes *strings[] = {&s.cwd, &s.argv, &s.arg0, &s.env, &s.exclude,
-	    &s.set, &s.include_only};
+	    &s.set, &s.include_only, &s.sandbox};
 	struct reader r;
 	uint32_t flags;
 	int rc;
 
 	reader_init(&r, packed.data, packed.len);
 	if (!buf_get_u32(&r, &flags) || !buf_get_u32(&r, &s.inherit) ||
-	    !buf_get_u32(&r, &s.sandbox) || flags > SPEC_FLAGS_ALL)
+	    flags > SPEC_FLAGS_ALL)
 		return err_set(e, EPROTO, "spec: bad head");
 	for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
 		if (!buf_get_string(&r, strings[i], PROCESS_SPEC_MAX))
@@ -175,7 +176,6 @@ spec_unpack(struct bytes packed, struct spec *out, struct err *e)
 	s.has_arg0 = flags & SPEC_ARG0;
 	s.tty = flags & SPEC_TTY;
 	s.pipe_stdin = flags & SPEC_PIPE_STDIN;
-	s.sandbox_network_enabled = flags & SPEC_SANDBOX_NETWORK;
 	s.managed_network = flags & SPEC_MANAGED_NETWORK;
 	s.network_proxy = flags & SPEC_NETWORK_PROXY;
 	rc = check_spec(&s, e);

@@ -35,15 +35,6 @@ must_use bool limits_unpack(struct bytes packed, struct limits *l);
 /* envPolicy.inherit of the protocol. */
 enum env_inherit { ENV_INHERIT_NONE, ENV_INHERIT_CORE, ENV_INHERIT_ALL };
 
-/* The sandbox member of a request, as far as net reads it. */
-enum sandbox_kind {
-	SANDBOX_NULL,	  /* null or absent: the policy's ceiling */
-	SANDBOX_DISABLED, /* {"type":"disabled"} */
-	SANDBOX_EXTERNAL,
-	SANDBOX_UNRESTRICTED, /* managed, file_system unrestricted */
-	SANDBOX_RESTRICTED,   /* managed, file_system restricted */
-};
-
 /* One process/start, all views borrowed. */
 struct spec {
 	struct bytes cwd;  /* absolute path without NUL */
@@ -58,18 +49,18 @@ struct spec {
 	bool has_arg0;
 	bool tty;
 	bool pipe_stdin;
-	uint32_t sandbox;	      /* enum sandbox_kind */
-	bool sandbox_network_enabled; /* its network member */
 	bool managed_network; /* enforceManagedNetwork or managedNetwork */
 	bool network_proxy;   /* networkProxy is present */
+	struct bytes sandbox; /* packed: sandbox_spec.h */
 };
 
 /* Append s to out. -EMSGSIZE, -ENOMEM. */
 must_use int spec_pack(const struct spec *s, struct buf *out);
 /*
  * Decode and check every bound: lists whole, argv not empty, cwd absolute, no
- * NUL byte in any string, pairs even, enumerations in range. Returns 0 or
- * -EPROTO with e. The views in s point into packed.
+ * NUL byte in any string, pairs even, enumerations in range, and the sandbox
+ * object as sandbox_spec_unpack does. Returns 0 or -EPROTO with e. The views in
+ * s point into packed.
  */
 must_use int spec_unpack(struct bytes packed, struct spec *s, struct err *e);
 

@@ -117,6 +117,19 @@ handover_exec(const struct server *s, struct channel *channel)
 	    s->workspaces->paths.count);
 }
 
+static uint32_t
+net_features(const struct server *s)
+{
+	uint32_t features = 0;
+
+	if (strcmp(s->shell, "/bin/bash") == 0)
+		features |= NET_FEATURE_SHELL_BASH;
+	if (s->config->preset != PRESET_OPEN &&
+	    s->config->network == NETWORK_RESTRICTED)
+		features |= NET_FEATURE_ISOLATED;
+	return features;
+}
+
 int
 handover_net(const struct server *s, struct channel *channel)
 {
@@ -134,9 +147,7 @@ handover_net(const struct server *s, struct channel *channel)
 		return r;
 	const struct msg_net_config m = {.compat = c->compat,
 	    .log_level = c->log_level,
-	    .features = strcmp(s->shell, "/bin/bash") == 0
-			    ? (uint32_t)NET_FEATURE_SHELL_BASH
-			    : 0u,
+	    .features = net_features(s),
 	    .uid = root ? c->net_uid : 0,
 	    .gid = root ? c->net_uid : 0,
 	    .limits = view(&limits),

@@ -131,6 +131,9 @@ limits_unpack_refuses_another_length(void **state)
 	assert_false(limits_unpack(view(&b), &got));
 }
 
+/* A packed sandbox object: disabled, with a cwd. */
+#define ANY_SANDBOX "\1\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0/\0\0\0\0\0\0\0\0"
+
 /* A request that uses every member. */
 static struct spec
 full_spec(void)
@@ -149,8 +152,7 @@ full_spec(void)
 	    .has_arg0 = true,
 	    .tty = true,
 	    .pipe_stdin = true,
-	    .sandbox = SANDBOX_RESTRICTED,
-	    .sandbox_network_enabled = true,
+	    .sandbox = RAW(ANY_SANDBOX),
 	    .managed_network = true,
 	    .network_proxy = true,
 	};
@@ -167,15 +169,13 @@ assert_same(const struct spec *a, const struct spec *b)
 	assert_true(bytes_equal(a->set, b->set));
 	assert_true(bytes_equal(a->include_only, b->include_only));
 	assert_int_equal(a->inherit, b->inherit);
-	assert_int_equal(a->sandbox, b->sandbox);
+	assert_true(bytes_equal(a->sandbox, b->sandbox));
 	assert_int_equal(a->has_policy, b->has_policy);
 	assert_int_equal(a->ignore_default_excludes,
 	    b->ignore_default_excludes);
 	assert_int_equal(a->has_arg0, b->has_arg0);
 	assert_int_equal(a->tty, b->tty);
 	assert_int_equal(a->pipe_stdin, b->pipe_stdin);
-	assert_int_equal(a->sandbox_network_enabled,
-	    b->sandbox_network_enabled);
 	assert_int_equal(a->managed_network, b->managed_network);
 	assert_int_equal(a->network_proxy, b->network_proxy);
 }
@@ -251,7 +251,7 @@ spec_unpack_refuses_what_is_cut_or_too_long(void **state)
 }
 
 /* One member of a good request is replaced. */
-enum member { CWD, ARGV, ARG0, ENV, EXCLUDE, SET, INCLUDE_ONLY };
+enum member { CWD, ARGV, ARG0, ENV, EXCLUDE, SET, INCLUDE_ONLY, SANDBOX };
 
 static const struct {
 	const char *name;
@@ -287,6 +287,8 @@ static const struct {
     {"include cut", INCLUDE_ONLY, {(const uint8_t *)"\2\0\0\0*", 5}},
     {"include with NUL", INCLUDE_ONLY, {(const uint8_t *)"\2\0\0\0*\0", 6}},
     {"include huge", INCLUDE_ONLY, {(const uint8_t *)"\0\0\0\200*", 5}},
+    {"sandbox cut", SANDBOX, {(const uint8_t *)ANY_SANDBOX, 24}},
+    {"sandbox kind", SANDBOX, {(const uint8_t *)"\5" ANY_SANDBOX, 26}},
 };
 
 static void
@@ -300,6 +302,7 @@ replace(struct spec *s, enum member member, struct bytes value)
 	    [EXCLUDE] = &s->exclude,
 	    [SET] = &s->set,
 	    [INCLUDE_ONLY] = &s->include_only,
+	    [SANDBOX] = &s->sandbox,
 	};
 
 	*at[member] = value;
@@ -329,18 +332,17 @@ spec_unpack_refuses_malformed_members(void **state)
 static void
 spec_unpack_refuses_numbers_out_of_range(void **state)
 {
-	/* Offsets of the numbers at the head: flags, inherit, sandbox. */
+	/* Offsets of the numbers at the head: flags, inherit. */
 	static const struct {
 		size_t at;
 		uint8_t value[4];
 	} rows[] = {
-	    {0, {0, 1, 0, 0}}, /* a flag that is none */
+	    {0, {128, 0, 0, 0}}, /* a flag that is none */
+	    {0, {0, 1, 0, 0}},
 	    {0, {0, 0, 0, 128}},
 	    {0, {255, 255, 255, 255}},
 	    {4, {ENV_INHERIT_ALL + 1, 0, 0, 0}},
 	    {4, {0, 0, 0, 1}},
-	    {8, {SANDBOX_RESTRICTED + 1, 0, 0, 0}},
-	    {8, {255, 255, 255, 255}},
 	};
 	const struct spec s = full_spec();
 	scoped_buf b;
