@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/unit/unit.h"
 
@@ -357,6 +358,48 @@ filters_allow_what_their_descendants_need(void **state)
 	}
 }
 
+/* --- callers ---------------------------------------------------------------
+ */
+
+/* Whether a caller that is named like one of our files is one. */
+static void
+check_caller(const char *source, const struct syscall_rule *rule, char *caller)
+{
+	char path[512];
+
+	while (*caller == ' ')
+		caller++;
+	if (strchr(caller, '/') == NULL)
+		return;
+	(void)snprintf(path, sizeof path, "%s/%s", source, caller);
+	if (access(path, F_OK) < 0)
+		fail_msg("%s: there is no %s", rule->name, caller);
+}
+
+static void
+callers_exist(void **state)
+{
+	const char *source = getenv("SALLYPORT_SOURCE");
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(policies); i++) {
+		struct bytes texts[FILES_MAX] = {0};
+		struct syscall_policy *p = parse_files(policies[i], texts);
+
+		for (size_t k = 0; k < p->rule_count; k++) {
+			char *all = bytes_dup(p->rules[k].caller);
+			char *rest = all, *caller;
+
+			assert_non_null(all);
+			while ((caller = strsep(&rest, ",")) != NULL)
+				check_caller(source, &p->rules[k], caller);
+			free(all);
+		}
+		syscall_policy_free(p);
+		free_texts(texts);
+	}
+}
+
 /* --- the head of a filter ---------------------------------------------- */
 
 static void
@@ -534,6 +577,7 @@ main(void)
 	    cmocka_unit_test(filters_do_what_their_policies_mean),
 	    cmocka_unit_test(mutants_are_refused_or_sound),
 	    cmocka_unit_test(filters_allow_what_their_descendants_need),
+	    cmocka_unit_test(callers_exist),
 	    cmocka_unit_test(another_architecture_is_killed),
 	    cmocka_unit_test(x32_numbers_are_killed_and_unknown_ones_are_not),
 	    cmocka_unit_test(check_refuses_calls_that_do_not_exist),
