@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -42,12 +41,20 @@ find_suffix(const struct unit *u, const char *text)
 static bool
 parse_hex(const char *text, uint64_t *out)
 {
+	static const char digits[] = "0123456789abcdef";
 	size_t len = strlen(text);
+	uint64_t v = 0;
 
-	if (len < 3 || len > 18 || text[0] != '0' || text[1] != 'x' ||
-	    strspn(text + 2, "0123456789abcdefABCDEF") != len - 2)
+	if (len < 3 || len > 18 || text[0] != '0' || text[1] != 'x')
 		return false;
-	*out = strtoull(text + 2, NULL, 16);
+	for (text += 2; *text != '\0'; text++) {
+		const char *at = strchr(digits, tolower((unsigned char)*text));
+
+		if (at == NULL)
+			return false;
+		v = v << 4 | (uint64_t)(at - digits);
+	}
+	*out = v;
 	return true;
 }
 

@@ -46,7 +46,7 @@ set_up(void **state)
 	struct fixture *f = calloc(1, sizeof *f);
 
 	assert_non_null(f);
-	(void)strcpy(f->root, "/tmp/workspace.XXXXXX");
+	(void)snprintf(f->root, sizeof f->root, "/tmp/workspace.XXXXXX");
 	assert_non_null(mkdtemp(f->root));
 	for (size_t i = 0; tree[i] != NULL; i++)
 		make(f->root, tree[i]);
