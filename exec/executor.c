@@ -71,7 +71,8 @@ peer_end(struct executor *x, struct peer *p)
 	}
 	log_info("net_ended generation=%u", p->generation.v);
 	LIST_REMOVE(p, link);
-	(void)source_watch(x->epfd, &p->source, 0);
+	if (source_watch(x->epfd, &p->source, 0) < 0)
+		log_warn("unwatch_failed generation=%u", p->generation.v);
 	channel_free(p->channel);
 	free(p);
 }

@@ -23,10 +23,16 @@ source_watch(int epfd, struct source *s, uint32_t events)
 }
 
 void
-source_close(struct source *s)
+source_forget(struct source *s)
 {
 	if (s->fd >= 0 && s->events != 0)
 		(void)epoll_ctl(s->epfd, EPOLL_CTL_DEL, s->fd, NULL);
 	s->events = 0;
+}
+
+void
+source_close(struct source *s)
+{
+	source_forget(s);
 	fd_close(&s->fd);
 }

@@ -29,10 +29,12 @@ struct source {
 must_use int source_watch(int epfd, struct source *s, uint32_t events);
 
 /*
- * Stop watching s and close it, if it is open. Closing alone is not enough: a
- * child that is just being made holds copies of all descriptors for a moment,
- * and as long as one is left the set goes on to report it.
+ * Stop watching s, which must be done before its descriptor is closed: a child
+ * that is just being made holds copies of all descriptors for a moment, and as
+ * long as one is left the set goes on to report it.
  */
+void source_forget(struct source *s);
+/* Forget s and close its descriptor, if it is open. */
 void source_close(struct source *s);
 
 #endif
