@@ -73,18 +73,14 @@ def limits():
     return "\n".join(out)
 
 
-KINDS = {"STRING": "string", "BOOL": "boolean", "UINT": "integer",
+KINDS = {"STRING": "string", "BOOL": "boolean",
+         "TRUE_BOOL": "boolean, default true", "UINT": "integer",
+         "BASE64": "base64",
          "LIST": "array of strings", "MAP": "object of strings",
-         "OBJECT": "object"}
+         "OBJECT": "object", "ARRAY": "array"}
+BOUNDS = {"STRING": "{} bytes", "UINT": "0 to {}", "BASE64": "{} characters",
+          "LIST": "{} items", "MAP": "{} members"}
 NEEDS = {"REQUIRED": "yes", "STRICT": "codex only", "OPTIONAL": "no"}
-
-
-def bound(kind, value):
-    if kind in ("BOOL", "OBJECT"):
-        return "–"
-    words = {"STRING": " bytes", "LIST": " items", "MAP": " members",
-             "UINT": " at most"}[kind]
-    return value + words if kind != "UINT" else f"0 to {value}"
 
 
 def parameters(text):
@@ -94,7 +90,8 @@ def parameters(text):
     out = "| parameter | type | needed | bound | |\n|---|---|---|---|---|\n"
     for kind, (_, wire, need, most, text_) in table:
         out += (f"| {string(wire)} | {KINDS[kind]} | {NEEDS[need]} "
-                f"| {bound(kind, most)} | {string(text_)} |\n")
+                f"| {BOUNDS.get(kind, '–').format(most)} "
+                f"| {string(text_)} |\n")
     return out
 
 
@@ -110,8 +107,7 @@ def protocol():
             out += f"\n## The object {name}\n\n"
         else:
             text = ", ".join(row[4:])
-            extra = "Codex mode only: an extension of ours.\n\n" \
-                if row[3] == "EXTENSION" else ""
+            extra = "" if row[3] == "STANDARD" else "Codex mode only.\n\n"
             out += f"\n## {string(row[1])}\n\n"
         out += extra + parameters(text)
     return out
