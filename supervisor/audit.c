@@ -14,11 +14,7 @@
 #define PAIRS_MAX    (16u * 1024u)
 
 /* Told in the log if there is no audit file. */
-static const char *const noteworthy[] = {
-    "env_dropped",
-    "network_refused",
-    "refused",
-};
+static const char *const noteworthy[] = {"process_refused", "session_refused"};
 
 int
 audit_open(struct audit *a, const char *path, struct err *e)

@@ -197,3 +197,18 @@ role_reap(struct role_process *p, int *status)
 	forget(p);
 	return true;
 }
+
+void
+role_describe_end(int status, char text[ROLE_END_MAX])
+{
+	const char *name;
+
+	if (!WIFSIGNALED(status)) {
+		(void)snprintf(text, ROLE_END_MAX, "exited with status %d",
+		    WEXITSTATUS(status));
+		return;
+	}
+	name = sigabbrev_np(WTERMSIG(status));
+	(void)snprintf(text, ROLE_END_MAX, "killed by SIG%s",
+	    name != NULL ? name : "?");
+}

@@ -46,4 +46,9 @@ void role_kill(struct role_process *p);
  * its wait status. */
 bool role_reap(struct role_process *p, int *status);
 
+#define ROLE_END_MAX 48 /* bytes, the final NUL included */
+
+/* A wait status in words: "killed by SIGKILL". */
+void role_describe_end(int status, char text[ROLE_END_MAX]);
+
 #endif

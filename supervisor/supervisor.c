@@ -15,6 +15,7 @@
 #include "supervisor/handover.h"
 #include "supervisor/readiness.h"
 #include "supervisor/role.h"
+#include "supervisor/signals.h"
 
 /* From its start to its report; exec tries out what the host can do. */
 #define READY_MS     20000
@@ -339,19 +340,6 @@ read_channel(struct supervisor *s, struct role_process *p)
 /* --- deaths ------------------------------------------------------------- */
 
 static void
-describe(int status, char text[48])
-{
-	if (WIFSIGNALED(status))
-		(void)snprintf(text, 48, "killed by SIG%s",
-		    sigabbrev_np(WTERMSIG(status)) != NULL
-			? sigabbrev_np(WTERMSIG(status))
-			: "?");
-	else
-		(void)snprintf(text, 48, "exited with status %d",
-		    WEXITSTATUS(status));
-}
-
-static void
 on_net_death(struct supervisor *s, const char *how)
 {
 	const struct msg_net_gone m = {.generation = s->generation};
@@ -382,12 +370,12 @@ on_exec_death(struct supervisor *s, const char *how)
 static void
 check_death(struct supervisor *s, struct role_process *p)
 {
-	char how[48];
+	char how[ROLE_END_MAX];
 	int status;
 
 	if (!role_reap(p, &status))
 		return;
-	describe(status, how);
+	role_describe_end(status, how);
 	/* On the way out a clean exit and our own SIGKILL are no news. */
 	if (s->phase == PHASE_RUN ||
 	    (status != 0 && WTERMSIG(status) != SIGKILL))
@@ -550,35 +538,15 @@ turn(struct supervisor *s)
 		s->phase = PHASE_DONE;
 }
 
-/* SIGHUP stops us as well, unless whoever started us wanted us to outlive a
- * terminal. */
-static int
-open_signals(void)
-{
-	struct sigaction hup;
-	sigset_t set;
-
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGINT);
-	(void)sigaddset(&set, SIGCHLD);
-	if (sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler != SIG_IGN)
-		(void)sigaddset(&set, SIGHUP);
-	(void)signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return -errno;
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 enum exit_code
 supervisor_run(const struct server *server)
 {
-	struct supervisor s = {.server = server, .signal_fd = open_signals()};
+	struct supervisor s = {.server = server, .signal_fd = signals_open()};
 
 	role_init(&s.net, ROLE_NET);
 	role_init(&s.exec, ROLE_EXEC);
 	if (s.signal_fd < 0) {
-		log_error("signals error=%s", strerrorname_np(errno));
+		log_error("signals error=%s", strerrorname_np(-s.signal_fd));
 		return EXIT_RUNTIME;
 	}
 	start_exec(&s);
