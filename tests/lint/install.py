@@ -9,7 +9,8 @@ import tempfile
 
 import lint
 
-WANTED = ["bin/sallyport", "libexec/sallyport/sallyport-exec",
+WANTED = ["bin/sallyport", "etc/sallyport/sallyport.conf",
+          "libexec/sallyport/sallyport-exec",
           "libexec/sallyport/sallyport-net",
           "libexec/sallyport/sallyport-tool"]
 PAGES = ["share/man/man1/sallyport.1", "share/man/man5/sallyport.conf.5"]
@@ -29,14 +30,13 @@ def main():
     wanted = WANTED + (PAGES if shutil.which("scdoc") else [])
     with tempfile.TemporaryDirectory() as folder:
         modes = installed(build, meson, folder)
-    # A prefix stands in front of each, /usr/local unless it was set up
-    # otherwise; libexec may have another name.
-    prefix = os.path.commonpath(modes) + "/" if modes else ""
-    found = {name.removeprefix(prefix) for name in modes}
+    # A prefix stands in front of each.
     lint.report({
         "DESTDIR gets what is wanted and no more": [
-            f"missing: {name}" for name in set(wanted) - found] + [
-            f"unexpected: {name}" for name in found - set(wanted)],
+            f"missing: {name}" for name in wanted
+            if not any(f"/{got}".endswith(f"/{name}") for got in modes)] + [
+            f"unexpected: {got}" for got in modes
+            if not any(f"/{got}".endswith(f"/{name}") for name in wanted)],
         "nothing installed is setuid or writable by others": [
             f"{name}: {mode:o}" for name, mode in modes.items()
             if mode & 0o6022],
