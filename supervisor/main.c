@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "supervisor/command.h"
 #include "supervisor/exit.h"
@@ -37,24 +39,24 @@ version(void)
 #endif
 }
 
-#ifdef SANITIZED
-/* Looking for leaks at the end takes ptrace, which a confined process does not
- * have; unit tests look for them. NOLINTNEXTLINE(bugprone-reserved-identifier)
- */
-__attribute__((visibility("default"))) const char *__asan_default_options(void);
-
-const char *
-__asan_default_options(void)
+/* Otherwise what is opened next would become standard output, and get the
+ * URL. */
+static int
+open_standard_fds(void)
 {
-	return "detect_leaks=0";
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return -1;
+	return 0;
 }
-#endif
 
 int
 main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 
+	if (open_standard_fds() < 0)
+		return EXIT_RUNTIME;
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
 		usage(stdout);
 		return EXIT_OK;

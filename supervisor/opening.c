@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -13,7 +14,9 @@
 #include "supervisor/handover.h"
 #include "supervisor/listener.h"
 
-#define SECRET_SIZE 16 /* bytes: 128 random bits */
+/* What [env] has unless it is told otherwise: policy/env.h. */
+#define BUILTIN_HOME "HOME=/tmp/home"
+#define SECRET_SIZE  16 /* bytes: 128 random bits */
 
 static int
 check_rights(const struct config *c, struct err *e)
@@ -70,6 +73,32 @@ protect(struct opening *o, const char *config_file, const char *url_file,
 	for (size_t i = 0; i < w->read_only.count && r == 0; i++)
 		log_info("read_only path=%s reason=\"sallyport's own files\"",
 		    w->read_only.items[i]);
+	return r;
+}
+
+/*
+ * Under open a command has no home of its session, but the server's user's: as
+ * /etc/passwd says, since nothing comes from our own environment.
+ */
+static int
+use_own_home(struct config *c, struct err *e)
+{
+	FILE *f = NULL;
+	scoped_free char *text = NULL;
+	const struct passwd *pw = NULL;
+	int r = 0;
+
+	if (c->preset == PRESET_OPEN && list_has(&c->env_set, BUILTIN_HOME))
+		f = fopen("/etc/passwd", "re");
+	while (f != NULL && (pw = fgetpwent(f)) != NULL)
+		if (pw->pw_uid == geteuid())
+			break;
+	if (pw != NULL && pw->pw_dir[0] == '/')
+		r = asprintf(&text, "HOME=%s", pw->pw_dir) < 0
+			? -ENOMEM
+			: config_set(c, CONFIG_PRESET, "env", "set", text, e);
+	if (f != NULL)
+		(void)fclose(f);
 	return r;
 }
 
@@ -197,7 +226,8 @@ opening_init(struct opening *o, struct config *c, const char *config_file,
 	    .null_fd = -1,
 	    .url_fd = -1};
 	buf_init(&o->host, 64);
-	if (check_rights(c, e) < 0 || open_workspaces(o, c, e) < 0)
+	if (check_rights(c, e) < 0 || use_own_home(c, e) < 0 ||
+	    open_workspaces(o, c, e) < 0)
 		return EXIT_USAGE;
 	if (open_binaries(o, e) < 0)
 		return EXIT_RUNTIME;

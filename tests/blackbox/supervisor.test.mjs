@@ -163,6 +163,19 @@ test('the URL is the only line on standard output', {skip}, async () => {
 	assert.match(s.stdout, /^ws:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\n$/);
 });
 
+test('a server without standard descriptors opens none in their place',
+	{skip}, async () => {
+		const s = new Supervisor([], {stdio: ['ignore', 'pipe', 'pipe']});
+		await s.line(/serving/);
+		await s.stop();
+		const closed = spawn('/bin/sh', ['-c',
+			'exec "$0" serve --set env.set=HOME=/net-dies <&- >&-',
+			serveBinary], {cwd: workspace, stdio: ['pipe', 'pipe', 'pipe']});
+		const code = await within(EXIT_MS, 'exit', new Promise((resolve) =>
+			closed.on('close', resolve)));
+		assert.equal(code, 3);
+	});
+
 test('serve listens on IPv6', {skip}, async () => {
 	const s = await Supervisor.serving('nothing', ['--listen', 'ws://[::1]:0']);
 	assert.equal(await s.stop(), 0);
