@@ -128,13 +128,17 @@ copy_range(int from, int to, uint64_t at, uint64_t end)
 }
 
 int
-worker_payload_write(const struct worker_payload *p, int to)
+worker_payload_write(const struct worker_payload *p, int to, uint64_t from,
+    uint64_t end)
 {
-	uint64_t at = 0;
+	struct bytes part;
 
-	if (p->fd < 0)
-		return worker_data_put(to, p->bytes, 0);
-	return copy_through(p->fd, to, &at, p->size);
+	if (p->fd >= 0)
+		return copy_through(p->fd, to, &from, end);
+	if (from == end)
+		return 0;
+	part = (struct bytes){.data = p->bytes.data + from, .len = end - from};
+	return worker_data_put(to, part, from);
 }
 
 /* A file with holes: one piece of data after the other. */

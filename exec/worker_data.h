@@ -21,8 +21,10 @@ struct worker_payload {
 must_use int worker_payload_init(struct worker_payload *out, struct bytes bytes,
     int fd);
 
-/* Write all of it at to's offset. Returns 0 or the errno of write(2). */
-must_use int worker_payload_write(const struct worker_payload *p, int to);
+/* Write its bytes from..end, which is at most its size, to the same place in
+ * to. Returns 0 or the negative errno of pwrite(2). */
+must_use int worker_payload_write(const struct worker_payload *p, int to,
+    uint64_t from, uint64_t end);
 
 /* Write all bytes at offset, which with their length is at most INT64_MAX.
  * Returns 0 or the negative errno of pwrite(2). */

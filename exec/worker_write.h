@@ -7,11 +7,11 @@
 
 /*
  * Give the file path the contents p, following links: same inode, mode and
- * hard links; created with mode 0666 & umask if missing. New bytes go over the
- * old ones and the length is set last; space that a longer file needs is
- * reserved first. So a full disk leaves the old contents, where the filesystem
- * can reserve; an error after that leaves a mixture. Returns 0 or a negative
- * errno, with *why where a word of fs_failure says more.
+ * hard links; created with mode 0666 & umask if missing. What the file grows
+ * by is written first and taken back on failure, then new bytes go over the
+ * old ones, and the length is set last. So a full disk leaves the old contents,
+ * while an error after that leaves a mixture. Returns 0 or a negative errno,
+ * with *why where a word of fs_failure says more.
  */
 must_use int worker_write_in_place(const char *path,
     const struct worker_payload *p, enum fs_failure *why);

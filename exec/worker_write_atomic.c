@@ -202,7 +202,7 @@ fill(int fd, const struct target *t, const struct worker_payload *p)
 
 	if (t->exists && fchmod(fd, t->mode) < 0)
 		return -errno;
-	r = worker_payload_write(p, fd);
+	r = worker_payload_write(p, fd, 0, p->size);
 	if (r == 0 && fsync(fd) < 0)
 		r = -errno;
 	return r;

@@ -57,7 +57,6 @@ static const struct constant constants[] = {
     C(MSG_NOSIGNAL),
     C(SHUT_WR),
     C(F_ADD_SEALS),
-    C(FALLOC_FL_KEEP_SIZE),
     C(F_GETFL),
     C(F_GET_SEALS),
     C(F_SETFL),

@@ -436,26 +436,24 @@ bad_records_end_the_worker(void **state)
 int
 main(void)
 {
-#define TEST(name)                                                             \
-	cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
-	    TEST(a_file_is_handed_over_read_only),
-	    TEST(links_are_followed),
-	    TEST(names_that_are_not_utf8_are_reachable),
-	    TEST(what_is_no_file_is_refused_at_once),
-	    TEST(missing_paths_have_their_error),
-	    TEST(a_path_of_the_maximum_is_too_long),
-	    TEST(size_is_bounded),
-	    TEST(files_of_proc_come_through_a_pipe),
-	    TEST(files_that_cannot_be_read_fail),
-	    TEST(a_reader_that_goes_ends_only_its_file),
-	    TEST(net_that_goes_ends_a_stream),
-	    TEST(a_truncated_file_is_just_shorter),
-	    TEST(metadata_tells_kind_size_and_times),
-	    TEST(metadata_refuses_links_on_request),
-	    TEST(canonical_paths_are_those_of_realpath),
-	    TEST(canonical_paths_must_exist),
-	    TEST(bad_records_end_the_worker),
+	    WORKER_TEST(a_file_is_handed_over_read_only),
+	    WORKER_TEST(links_are_followed),
+	    WORKER_TEST(names_that_are_not_utf8_are_reachable),
+	    WORKER_TEST(what_is_no_file_is_refused_at_once),
+	    WORKER_TEST(missing_paths_have_their_error),
+	    WORKER_TEST(a_path_of_the_maximum_is_too_long),
+	    WORKER_TEST(size_is_bounded),
+	    WORKER_TEST(files_of_proc_come_through_a_pipe),
+	    WORKER_TEST(files_that_cannot_be_read_fail),
+	    WORKER_TEST(a_reader_that_goes_ends_only_its_file),
+	    WORKER_TEST(net_that_goes_ends_a_stream),
+	    WORKER_TEST(a_truncated_file_is_just_shorter),
+	    WORKER_TEST(metadata_tells_kind_size_and_times),
+	    WORKER_TEST(metadata_refuses_links_on_request),
+	    WORKER_TEST(canonical_paths_are_those_of_realpath),
+	    WORKER_TEST(canonical_paths_must_exist),
+	    WORKER_TEST(bad_records_end_the_worker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

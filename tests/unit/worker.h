@@ -24,6 +24,8 @@ struct rig {
  * worker left with status 0 at the end of its channel. */
 int rig_setup(void **state);
 int rig_teardown(void **state);
+#define WORKER_TEST(name)                                                      \
+	cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 /* The parts of that: a worker for rig, which has a directory. */
 void rig_start(struct rig *rig);
