@@ -101,6 +101,7 @@ test('20 MB of output with a slow reader: all of it, in little memory', own,
 		await pause(1000);
 		const resident = residentKib(child.child.pid);
 		child.child.stdout.on('data', (d) => { size += d.length; });
+		child.child.stdout.resume();
 		const {code} = await within(60000, 'end', child.end);
 		assert.equal(code, 5);
 		assert.equal(size, 20000000);

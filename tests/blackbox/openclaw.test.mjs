@@ -326,7 +326,7 @@ test('an oversize frame on a wrong path is 1008 or 1009', async () => {
 	const {wire} = await upgrade(server.port, '/wrong');
 	await wire.write(Buffer.concat([
 		frameHeader({opcode: 2, length: 100 * 1024 * 1024 + 1}),
-		Buffer.alloc(4),
+		Buffer.alloc(4 + 100),
 	]));
 	assert.ok([1008, 1009].includes(await wire.closeCode()));
 	wire.destroy();
@@ -337,7 +337,7 @@ test('100 MiB + 1 byte in a binary frame is 1009', async () => {
 	const {wire} = await upgrade(server.port, server.path);
 	await wire.write(Buffer.concat([
 		frameHeader({opcode: 2, length: 100 * 1024 * 1024 + 1}),
-		Buffer.alloc(4),
+		Buffer.alloc(4 + 100),
 	]));
 	assert.equal(await wire.closeCode(), 1009);
 	wire.destroy();

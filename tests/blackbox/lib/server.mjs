@@ -1,7 +1,8 @@
 // A server of our own on a fresh workspace.
 //
 // SALLYPORT_BUILD names the build directory. SALLYPORT_COMMAND, a command line
-// with {workspace} in it, puts another exec-server in its place.
+// with {workspace} in it, puts another exec-server in its place. With
+// SALLYPORT_VERBOSE set what the server logs is shown.
 import {spawn} from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -106,6 +107,8 @@ export class Server {
 	/** Ask it to end and tell how it did; force it after the deadline. */
 	async stop() {
 		process.removeListener('exit', this.#killer);
+		if (process.env.SALLYPORT_VERBOSE)
+			console.log(this.stderr);
 		this.child.kill('SIGTERM');
 		try {
 			return await within(
