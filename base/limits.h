@@ -65,6 +65,8 @@ void limits_init(struct limits *l);
 #define PROCESS_ITEMS_MAX  65536
 /* Bytes of a path, its NUL included (PATH_MAX). */
 #define PATH_LEN_MAX	   4096
+/* Characters of a file URI: each byte of a path takes at most three. */
+#define URI_MAX (3 * PATH_LEN_MAX + 64)
 /* Rows and columns of a terminal (struct winsize holds 16 bits). */
 #define TTY_SIZE_MAX	   65535
 
@@ -86,6 +88,8 @@ void limits_init(struct limits *l);
 #define FS_HANDLES_MAX 128
 /* Watches of a connection. */
 #define FS_WATCHES_MAX 128
+/* The paths of one watch, packed: bytes. */
+#define FS_WATCH_PATHS_MAX 49152u
 /* A packed directory listing or walk: bytes. The answer, at most six times as
  * long with every byte of a name escaped, still is a message of its own. */
 #define FS_LISTING_MAX (16u * MIB)

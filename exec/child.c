@@ -13,6 +13,7 @@
 
 #include "exec/landlock.h"
 #include "exec/raw.h"
+#include "exec/worker_fs.h"
 #include "privsep/filters.h"
 #include "privsep/lockdown.h"
 #include "privsep/privdrop.h"
@@ -69,11 +70,14 @@ static int
 step_stdio(struct child *c)
 {
 	(void)umask(c->order->umask);
-	if (c->stdio[0] < 0)
-		c->stdio[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
+		int mode = i == 0 ? O_RDONLY : O_WRONLY;
+
+		if (c->stdio[i] < 0)
+			c->stdio[i] = open("/dev/null", mode | O_CLOEXEC);
 		if (c->stdio[i] < 0 || dup2(c->stdio[i], i) < 0)
 			return -errno;
+	}
 	return 0;
 }
 
@@ -90,14 +94,26 @@ step_rlimits(struct child *c)
 }
 
 int
-child_drop_bounding(void)
+child_drop_bounding(uint64_t present)
 {
 	for (unsigned long cap = 0; cap < 64; cap++) {
-		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+		if ((present & CAP_BIT(cap)) == 0 ||
+		    prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
 			continue;
 		return errno == EINVAL ? 0 : -errno; /* past the last one */
 	}
 	return 0;
+}
+
+int
+child_drop_caps(void)
+{
+	struct caps none;
+	int r = privdrop_caps(0, false);
+
+	if (r == 0)
+		r = privdrop_caps_read(&none);
+	return r == 0 && none.bounding != 0 ? -EPERM : r;
 }
 
 /* That uid 0 means nothing, and that no later call changes it. Here and not
@@ -117,7 +133,8 @@ static int
 step_ids(struct child *c)
 {
 	const struct order *o = c->order;
-	int r = child_drop_bounding();
+	/* A new user namespace comes with a full set. */
+	int r = child_drop_bounding(o->userns ? UINT64_MAX : o->bounding);
 
 	if (r == 0)
 		r = lock_securebits();
@@ -131,17 +148,13 @@ step_ids(struct child *c)
 	return r;
 }
 
+/* Reads everything back, the bounding set too. */
 static int
 step_capabilities(struct child *c)
 {
-	struct caps caps;
-	int r = privdrop_caps(0, false);
+	int r = child_drop_caps();
 
 	(void)c;
-	if (r == 0)
-		r = privdrop_caps_read(&caps);
-	if (r == 0 && caps.bounding != 0)
-		r = -EPERM;
 	return r == 0 ? privdrop_undumpable() : r;
 }
 
@@ -162,10 +175,21 @@ step_landlock(struct child *c)
 	return landlock_confine(o->plan, o->landlock_abi, o->scope_abstract);
 }
 
+/* A worker executes nothing, so what it is not to have is closed. */
+static int
+confine_worker(const struct order *o)
+{
+	int keep[] = {0, 1, 2, o->worker_fd, o->status_fd};
+	int r = raw_close_except(keep, sizeof keep / sizeof keep[0]);
+
+	return r < 0 ? r : lockdown(&filter_worker);
+}
+
 static int
 step_seccomp(struct child *c)
 {
-	(void)c;
+	if (c->order->worker_fd >= 0)
+		return confine_worker(c->order);
 	/* Everything else was born close-on-exec; this makes it certain. */
 	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
@@ -175,6 +199,9 @@ step_seccomp(struct child *c)
 static int
 step_cwd(struct child *c)
 {
+	/* A worker's paths are all absolute. */
+	if (c->order->worker_fd >= 0)
+		return 0;
 	return chdir(c->order->cwd) < 0 ? -errno : 0;
 }
 
@@ -219,6 +246,10 @@ step_exec(struct child *c)
 
 	/* What exec takes for success is this and then the pipe's end. */
 	raw_status(o->status_fd, STAGE_EXEC, 0);
+	if (o->worker_fd >= 0) {
+		(void)close(o->status_fd);
+		_exit(worker_fs_run(o->worker_fd));
+	}
 	if (o->file[0] == '\0')
 		return -ENOENT;
 	if (strchr(o->file, '/') == NULL)

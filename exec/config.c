@@ -81,46 +81,26 @@ take_env(struct exec_config *c, struct bytes packed, struct err *e)
 	return c->home == NULL ? err_set(e, ENOMEM, "config") : 0;
 }
 
-static enum plan_view
-view_of(enum preset preset)
-{
-	switch (preset) {
-	case PRESET_WORKSPACE:
-		return PLAN_VIEW_HOST;
-	case PRESET_STRICT:
-		return PLAN_VIEW_MINIMAL;
-	case PRESET_OPEN:
-		return PLAN_VIEW_OPEN;
-	}
-	return PLAN_VIEW_MINIMAL;
-}
+_Static_assert((int)DECIDE_PRESET_WORKSPACE == (int)PRESET_WORKSPACE &&
+		   (int)DECIDE_PRESET_OPEN == (int)PRESET_OPEN &&
+		   (int)DECIDE_PRESET_STRICT == (int)PRESET_STRICT,
+    "the preset travels as a number");
 
-/* The preset as a list of paths. */
 static void
 fill_ceiling(struct exec_config *c)
 {
-	static const struct plan_path base[] = {
-	    {.path = "/", .access = PLAN_READ},
-	    {.path = "/tmp", .access = PLAN_WRITE},
-	    {.path = "/dev/shm", .access = PLAN_WRITE},
-	};
-	size_t n = sizeof base / sizeof base[0];
+	const char *workspaces[WORKSPACES_MAX], *protected[PROTECTED_MAX];
+	const struct decide_places places = {.workspaces = workspaces,
+	    .workspace_count = c->workspace_count,
+	    .protected = protected,
+	    .protected_count = c->protected_count};
 
-	memcpy(c->paths, base, sizeof base);
 	for (size_t i = 0; i < c->workspace_count; i++)
-		c->paths[n++] =
-		    (struct plan_path){.path = c->workspaces[i].path,
-			.access = PLAN_WRITE};
+		workspaces[i] = c->workspaces[i].path;
 	for (size_t i = 0; i < c->protected_count; i++)
-		c->paths[n++] =
-		    (struct plan_path){.path = c->protected_paths[i],
-			.access = PLAN_READ};
-	c->ceiling = (struct decide_ceiling){
-	    .view = view_of(c->preset),
-	    .network_enabled = c->network == NETWORK_ENABLED,
-	    .paths = c->paths,
-	    .path_count = n,
-	};
+		protected[i] = c->protected_paths[i];
+	decide_ceiling_of((enum decide_preset)c->preset,
+	    c->network == NETWORK_ENABLED, &places, c->paths, &c->ceiling);
 }
 
 _Static_assert(3 + WORKSPACES_MAX + PROTECTED_MAX <= PLAN_PATHS_MAX,

@@ -84,6 +84,8 @@ static executor_handler *const handlers[MSG_TYPES] = {
     [MSG_PROCESS_SIGNAL] = executor_on_process_signal,
     [MSG_PROCESS_TERMINATE] = executor_on_process_terminate,
     [MSG_PROCESS_RESIZE] = executor_on_process_resize,
+    [MSG_WORKER_OPEN] = executor_on_worker_open,
+    [MSG_WORKER_KILL] = executor_on_worker_kill,
 };
 
 static int

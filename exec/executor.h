@@ -29,6 +29,7 @@ struct executor {
 	LIST_HEAD(, peer) peers;
 	LIST_HEAD(, lease) leases;
 	uint32_t lease_count, last_lease;
+	uint32_t worker_count; /* file workers among them */
 	/* By slot. There are twice as many slots as sessions may be open: some
 	 * are refused, and some wait for the last of their processes. */
 	struct session **sessions;
@@ -84,5 +85,24 @@ executor_handler executor_on_process_terminate;
 executor_handler executor_on_process_resize;
 /* The starts that waited for s, which is no longer opening. */
 void executor_process_resume(struct executor *x, struct session *s);
+/* Spawn in s and watch. 0 with the lease in *out, or a negative errno, and then
+ * nothing is left. */
+must_use int executor_launch(struct executor *x, struct session *s,
+    uint32_t number, struct order *order, struct lease **out);
+/* The running lease that net means. NULL with *r 0 if it has ended, which is no
+ * error; NULL with *r -EPROTO if it never was, or is not that session's. */
+struct lease *executor_lease(const struct executor *x, const struct peer *p,
+    uint32_t session, uint32_t id, int *r);
+
+/* executor_worker.c */
+executor_handler executor_on_worker_open;
+executor_handler executor_on_worker_kill;
+/* A worker that waited for its session. */
+void executor_worker_resume(struct executor *x, struct session *s,
+    const struct waiting *w);
+/* It serves, or failed at a stage: tell net. */
+void executor_worker_opened(struct executor *x, struct lease *l);
+void executor_worker_failed(struct executor *x, const struct lease *l,
+    enum stage stage, uint32_t errnum);
 
 #endif

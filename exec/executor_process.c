@@ -8,10 +8,9 @@
 
 #include "base/log.h"
 #include "exec/executor.h"
+#include "exec/executor_plan.h"
 #include "exec/order_make.h"
-#include "policy/decide.h"
 #include "policy/env.h"
-#include "privsep/sandbox_spec.h"
 
 /* Room for a child's environment: as a request's, and the base. */
 #define ENV_MAX (PROCESS_SPEC_MAX + 4 * ENV_CONFIG_MAX)
@@ -90,7 +89,7 @@ send_exited(struct executor *x, struct lease *l, uint32_t status)
 	struct peer *p = executor_peer(x, l->generation);
 	char text[16];
 
-	if (l->exited || l->state != LEASE_RUNNING)
+	if (l->exited || l->state != LEASE_RUNNING || l->worker)
 		return;
 	l->exited = true;
 	(void)snprintf(text, sizeof text, "%u", status);
@@ -138,13 +137,15 @@ pidfd_ready(struct executor *x, struct source *source)
 	}
 	(void)waitid(P_PIDFD, (id_t)l->pidfd.fd, &info, WEXITED | WNOHANG);
 	p = executor_peer(x, l->generation);
-	if (p != NULL && l->state == LEASE_RUNNING)
+	if (p != NULL && l->state == LEASE_RUNNING && !l->worker)
 		executor_sent(p,
 		    channel_send_process_gone(p->channel, &m, NULL, 0));
 	LIST_REMOVE(l, link);
 	x->lease_count--;
-	lease_free(l);
 	s->lease_count--;
+	x->worker_count -= l->worker;
+	s->worker_count -= l->worker;
+	lease_free(l);
 	executor_session_settle(x, s);
 }
 
@@ -158,9 +159,13 @@ start_failed(struct executor *x, struct lease *l, enum stage stage,
 
 	(void)snprintf(text, sizeof text, "%s: errno %u", stage_words(stage),
 	    errnum);
-	audit_lease(x, "process_failed", l, "stage", text);
+	audit_lease(x, l->worker ? "worker_failed" : "process_failed", l,
+	    "stage", text);
 	l->state = LEASE_FAILED;
-	answer_failed(x, l->generation, l->number, stage, errnum);
+	if (l->worker)
+		executor_worker_failed(x, l, stage, errnum);
+	else
+		answer_failed(x, l->generation, l->number, stage, errnum);
 	lease_kill(l);
 }
 
@@ -170,11 +175,15 @@ start_done(struct executor *x, struct lease *l)
 	const struct msg_process_started m = {.number = l->number,
 	    .lease = l->id.v,
 	    .tty = l->tty,
-	    .has_stdin = l->pipe_stdin};
+	    .has_stdin = l->tty || l->pipe_stdin};
 	struct peer *p = executor_peer(x, l->generation);
 	int fds[CONTROL_STREAMS_MAX];
 	size_t count;
 
+	if (l->worker) {
+		executor_worker_opened(x, l);
+		return;
+	}
 	if (lease_take_streams(l, fds, &count) < 0) {
 		start_failed(x, l, STAGE_STDIO, EPROTO);
 		return;
@@ -199,7 +208,7 @@ status_ready(struct executor *x, struct source *source)
 
 	if (lease_read_status(l) == -EAGAIN)
 		return;
-	fd_close(&l->status.fd);
+	source_close(&l->status);
 	if (!l->heard)
 		start_failed(x, l, STAGE_CLONE, ECANCELED);
 	else if (l->last.stage != STAGE_EXEC || l->last.errnum != 0)
@@ -222,11 +231,10 @@ audit_start(const struct start *s, const struct lease *l, const char *file)
 	    slash == NULL ? file : slash + 1);
 }
 
-/* Spawn and watch. 0; or a negative errno, and then nothing is left. */
-static int
-launch(const struct start *s, struct order *order)
+int
+executor_launch(struct executor *x, struct session *session, uint32_t number,
+    struct order *order, struct lease **out)
 {
-	struct executor *x = s->x;
 	struct spawned sp;
 	struct lease *l;
 	int r = spawn(order, &sp);
@@ -242,23 +250,23 @@ launch(const struct start *s, struct order *order)
 		return -ENOMEM;
 	}
 	x->last_lease++;
-	l->generation = s->session->generation;
-	l->session = s->session->id;
-	l->slot = s->session->slot;
-	l->number = s->number;
+	l->generation = session->generation;
+	l->session = session->id;
+	l->slot = session->slot;
+	l->number = number;
 	l->tty = order->tty;
 	l->pipe_stdin = order->pipe_stdin;
 	l->pidfd.ready = pidfd_ready;
 	l->status.ready = status_ready;
 	LIST_INSERT_HEAD(&x->leases, l, link);
 	x->lease_count++;
-	s->session->lease_count++;
-	audit_start(s, l, order->file);
+	session->lease_count++;
 	r = source_watch(x->epfd, &l->pidfd, EPOLLIN);
 	if (r == 0)
 		r = source_watch(x->epfd, &l->status, EPOLLIN);
 	if (r < 0)
 		lease_kill(l);
+	*out = l;
 	return 0;
 }
 
@@ -324,6 +332,7 @@ start_planned(const struct start *s)
 {
 	scoped_buf env = {.max = ENV_MAX};
 	struct order_store store;
+	struct lease *l;
 	struct err e = {0};
 	int r = decide_env(s, &env, &e);
 
@@ -338,30 +347,14 @@ start_planned(const struct start *s)
 				   .spec = &s->spec,
 				   .env = {.data = env.data, .len = env.len}});
 	if (r == 0)
-		r = launch(s, &store.order);
+		r = executor_launch(s->x, s->session, s->number, &store.order,
+		    &l);
+	if (r == 0)
+		audit_start(s, l, store.order.file);
 	order_done(&store);
 	if (r < 0)
 		answer_failed(s->x, s->session->generation, s->number,
 		    STAGE_CLONE, (uint32_t)-r);
-}
-
-/* What the request asks for, within the ceiling; NULL or why not. */
-static const char *
-plan_start(struct start *s)
-{
-	struct sandbox_spec sandbox;
-	struct decide_request q;
-
-	if (sandbox_spec_unpack(s->spec.sandbox, &sandbox, NULL) < 0)
-		return "the sandbox object is malformed";
-	q = (struct decide_request){
-	    .sandbox = (enum decide_sandbox)sandbox.kind,
-	    .network_enabled = sandbox.network_enabled,
-	    .managed_network = s->spec.managed_network,
-	    .network_proxy = s->spec.network_proxy,
-	};
-
-	return decide(&q, &s->x->config->ceiling, &s->plan);
 }
 
 static bool
@@ -369,15 +362,26 @@ has_room(const struct start *s)
 {
 	const struct limits *l = &s->x->config->limits;
 
-	return s->x->lease_count < l->processes_max &&
-	       s->session->lease_count < l->session_processes_max;
+	return s->x->lease_count - s->x->worker_count < l->processes_max &&
+	       s->session->lease_count - s->session->worker_count <
+		   l->session_processes_max;
+}
+
+static int
+plan_start(struct start *s, struct err *e)
+{
+	const struct plan_request q = {.sandbox = s->spec.sandbox,
+	    .managed_network = s->spec.managed_network,
+	    .network_proxy = s->spec.network_proxy};
+
+	return executor_plan(s->x->config, &q, &s->plan, e);
 }
 
 /* The session is ready, refused or closed. */
 static void
 start_in(struct start *s)
 {
-	const char *why;
+	struct err e = {0};
 
 	if (s->session->state != SESSION_READY) {
 		answer_refused(s, REFUSE_SESSION,
@@ -386,13 +390,15 @@ start_in(struct start *s)
 			: "the session is closed");
 		return;
 	}
-	why = plan_start(s);
-	if (why != NULL)
-		answer_refused(s, REFUSE_UNENFORCEABLE, why);
-	else if (!has_room(s))
+	if (plan_start(s, &e) < 0) {
+		answer_refused(s, REFUSE_UNENFORCEABLE, e.text);
+		return;
+	}
+	if (!has_room(s))
 		answer_refused(s, REFUSE_BUSY, "too many processes");
 	else
 		start_planned(s);
+	plan_done(&s->plan);
 }
 
 int
@@ -413,7 +419,7 @@ executor_on_process_start(struct executor *x, struct peer *p,
 		start_in(&s);
 		return 0;
 	}
-	if (session_wait(s.session, m->number, m->spec) < 0)
+	if (session_wait(s.session, m->number, false, m->spec) < 0)
 		answer_refused(&s, REFUSE_BUSY, "too many waiting starts");
 	return 0;
 }
@@ -430,7 +436,9 @@ executor_process_resume(struct executor *x, struct session *session)
 		struct bytes spec = {.data = w->spec, .len = w->len};
 
 		/* It was whole when it came. */
-		if (spec_unpack(spec, &s.spec, NULL) == 0)
+		if (w->worker)
+			executor_worker_resume(x, session, w);
+		else if (spec_unpack(spec, &s.spec, NULL) == 0)
 			start_in(&s);
 		free(w);
 	}
@@ -438,12 +446,8 @@ executor_process_resume(struct executor *x, struct session *session)
 
 /* --- what net says of a running one -------------------------------------- */
 
-/*
- * The running lease that net means. NULL with *r 0 if it has ended, which is
- * no error; NULL with *r -EPROTO if it never was, or is not that session's.
- */
-static struct lease *
-find_lease(const struct executor *x, const struct peer *p, uint32_t session,
+struct lease *
+executor_lease(const struct executor *x, const struct peer *p, uint32_t session,
     uint32_t id, int *r)
 {
 	struct lease *l;
@@ -472,7 +476,7 @@ executor_on_process_signal(struct executor *x, struct peer *p,
 
 	if (m->signum != SIGINT)
 		return err_set(e, EPROTO, "signal %u", m->signum);
-	l = find_lease(x, p, m->session, m->lease, &r);
+	l = executor_lease(x, p, m->session, m->lease, &r);
 	if (r < 0)
 		return err_set(e, EPROTO, "signal to lease %u", m->lease);
 	if (l != NULL)
@@ -486,7 +490,7 @@ executor_on_process_terminate(struct executor *x, struct peer *p,
 {
 	const struct msg_process_terminate *m = &msg->u.process_terminate;
 	int r;
-	struct lease *l = find_lease(x, p, m->session, m->lease, &r);
+	struct lease *l = executor_lease(x, p, m->session, m->lease, &r);
 
 	if (r < 0)
 		return err_set(e, EPROTO, "terminate lease %u", m->lease);
@@ -505,7 +509,7 @@ executor_on_process_resize(struct executor *x, struct peer *p,
 
 	if (m->rows > TTY_SIZE_MAX || m->cols > TTY_SIZE_MAX)
 		return err_set(e, EPROTO, "size %u x %u", m->rows, m->cols);
-	l = find_lease(x, p, m->session, m->lease, &r);
+	l = executor_lease(x, p, m->session, m->lease, &r);
 	if (r < 0)
 		return err_set(e, EPROTO, "resize lease %u", m->lease);
 	if (l != NULL && l->tty)

@@ -27,13 +27,14 @@
 static int
 close_others(const struct order *o)
 {
-	int keep[TEMPLATE_NS + 2];
+	int keep[TEMPLATE_NS + 3];
 
 	for (size_t i = 0; i < TEMPLATE_NS; i++)
 		keep[i] = o->ns[i];
 	keep[TEMPLATE_NS] = o->status_fd;
 	keep[TEMPLATE_NS + 1] = o->control_fd;
-	return raw_close_except(keep, TEMPLATE_NS + 2);
+	keep[TEMPLATE_NS + 2] = o->worker_fd;
+	return raw_close_except(keep, TEMPLATE_NS + 3);
 }
 
 /* Join the session, then leave its mount namespace for a copy of it. */
@@ -131,12 +132,12 @@ write_maps(const struct order *o, pid_t program)
 static int
 give_up(const struct order *o)
 {
-	int r = child_drop_bounding();
+	int r = child_drop_bounding(o->bounding);
 
 	if (r == 0 && o->become)
 		r = privdrop_ids(o->id.uid, o->id.gid, true);
 	if (r == 0)
-		r = privdrop_caps(0, false);
+		r = child_drop_caps();
 	if (r == 0)
 		r = privdrop_undumpable();
 	/* Cleared by the change of ids, so not before. */
@@ -292,6 +293,8 @@ init_run(const struct order *o)
 	(void)close(go[1]);
 	in.pty = s.pty;
 	streams_close(&s);
+	if (o->worker_fd >= 0)
+		(void)close(o->worker_fd);
 	STEP(INIT_LOCKDOWN, give_up(o));
 	/* The program's copy closes when it executes; until then, or until a
 	 * failure is written, exec waits. */

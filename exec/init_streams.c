@@ -61,6 +61,8 @@ streams_make(struct streams *s, const struct order *o)
 	size_t count = 0;
 
 	*s = (struct streams){.child = {-1, -1, -1}, .master = -1};
+	if (o->worker_fd >= 0)
+		return 0; /* it has a channel instead */
 	/* Only the ids that new files get: what init may do stays. */
 	if (o->become) {
 		(void)setfsgid(o->id.gid);
@@ -71,8 +73,11 @@ streams_make(struct streams *s, const struct order *o)
 		(void)setfsuid(0);
 		(void)setfsgid(0);
 	}
-	if (r == 0 && o->tty)
+	/* Twice: net waits for room to write and for output separately. */
+	if (r == 0 && o->tty) {
 		far[count++] = s->master;
+		far[count++] = s->master;
+	}
 	if (r == 0)
 		r = raw_send(o->control_fd, &c, sizeof c, far, count);
 	for (size_t i = 0; !o->tty && i < count; i++)

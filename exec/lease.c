@@ -11,6 +11,7 @@ lease_new(struct lease_id id, const struct spawned *s)
 	if (l == NULL)
 		return NULL;
 	l->id = id;
+	l->worker_end = -1;
 	l->pidfd = (struct source){.fd = s->pidfd, .owner = l};
 	l->status = (struct source){.fd = s->status, .owner = l};
 	l->control = (struct source){.fd = s->control, .owner = l};
@@ -25,6 +26,7 @@ lease_free(struct lease *l)
 	source_close(&l->pidfd);
 	source_close(&l->status);
 	source_close(&l->control);
+	fd_close(&l->worker_end);
 	free(l);
 }
 
@@ -70,7 +72,7 @@ int
 lease_take_streams(const struct lease *l, int fds[CONTROL_STREAMS_MAX],
     size_t *count)
 {
-	size_t want = l->tty ? 1 : l->pipe_stdin ? 3 : 2;
+	size_t want = l->pipe_stdin ? 3 : 2; /* a pty comes twice */
 	struct control c;
 
 	*count = CONTROL_STREAMS_MAX;

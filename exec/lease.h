@@ -29,6 +29,10 @@ struct lease {
 	uint32_t number;   /* of net's request */
 	enum lease_state state;
 	bool tty, pipe_stdin;
+	/* It is a file worker: net's end of its channel until that is handed
+	 * over. */
+	bool worker;
+	int worker_end;
 	bool exited; /* PROCESS_EXITED was sent */
 	bool heard;  /* a status record came; last is it */
 	struct status_record last;

@@ -48,7 +48,7 @@ lock_down(const struct exec_config *c, struct err *e)
 }
 
 static int
-tell_ready(struct channel *supervisor, const struct probe *probe,
+tell_ready(struct channel *supervisor, struct probe *probe,
     uint32_t namespaces, struct err *e)
 {
 	struct msg_role_ready m = {.namespaces = namespaces,
@@ -58,6 +58,7 @@ tell_ready(struct channel *supervisor, const struct probe *probe,
 
 	probe_text(probe, text, sizeof text);
 	m.probe = bytes_of(text);
+	probe->bounding = m.caps_bounding;
 	if (r == 0)
 		r = channel_send_role_ready(supervisor, &m, NULL, 0);
 	return r < 0 ? err_errno(e, -r, "report") : 0;

@@ -33,11 +33,15 @@ struct order {
 	const char *cwd;
 	bool tty;
 	bool pipe_stdin; /* not with tty */
+	/* A file worker instead: serves this channel and executes nothing; the
+	 * members above do not count then. -1 for a program. */
+	int worker_fd;
 	mode_t umask;
 
 	/* Its confinement */
 	const int *ns; /* TEMPLATE_NS descriptors, -1 where absent */
 	struct identity id;
+	uint64_t bounding; /* exec's bounding set */
 	bool become;	      /* exec is root: turn to id.uid and id.gid */
 	bool userns;	      /* an own user namespace, with the maps below */
 	bool dumpable;	      /* needed to write those maps as a plain user */

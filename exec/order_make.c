@@ -35,6 +35,7 @@ set_confinement(struct order_store *s, const struct order_source *from)
 	o->ns = from->template->ns;
 	o->id = *id;
 	o->plan = from->plan;
+	o->bounding = from->probe->bounding;
 	o->become = from->config->root && confined;
 	o->userns = from->probe->userns && confined;
 	o->dumpable = !from->config->root;
@@ -53,14 +54,13 @@ set_confinement(struct order_store *s, const struct order_source *from)
 	o->devpts = confined ? s->devpts : NULL;
 }
 
-int
-order_make(struct order_store *s, const struct order_source *from)
+static int
+set_program(struct order_store *s, const struct order_source *from)
 {
 	const struct spec *spec = from->spec;
 	struct order *o = &s->order;
 	const char *path;
 
-	*s = (struct order_store){0};
 	s->cwd = bytes_dup(spec->cwd);
 	if (s->cwd == NULL || cvec_make(&s->argv, spec->argv) < 0 ||
 	    cvec_make(&s->envp, from->env) < 0)
@@ -79,8 +79,21 @@ order_make(struct order_store *s, const struct order_source *from)
 	o->cwd = s->cwd;
 	o->tty = spec->tty;
 	o->pipe_stdin = spec->pipe_stdin && !spec->tty;
-	o->umask = from->config->umask;
-	set_rlimits(o, &from->config->limits);
+	return 0;
+}
+
+int
+order_make(struct order_store *s, const struct order_source *from)
+{
+	int r = 0;
+
+	*s = (struct order_store){.order = {.worker_fd = -1}};
+	if (from->spec != NULL)
+		r = set_program(s, from);
+	if (r < 0)
+		return r;
+	s->order.umask = from->config->umask;
+	set_rlimits(&s->order, &from->config->limits);
 	set_confinement(s, from);
 	return 0;
 }

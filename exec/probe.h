@@ -4,12 +4,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 
 struct probe {
 	unsigned int landlock_abi; /* 0: no Landlock */
+	uint64_t bounding;	   /* our bounding set, once it is final */
 	bool userns;		   /* children get their own user namespace */
 	bool raise_oom_score;	   /* ours is negative, a child's must not be */
 };

@@ -42,7 +42,7 @@ session_free(struct session *s)
 }
 
 int
-session_wait(struct session *s, uint32_t number, struct bytes spec)
+session_wait(struct session *s, uint32_t number, bool worker, struct bytes spec)
 {
 	struct waiting *w;
 
@@ -53,6 +53,7 @@ session_wait(struct session *s, uint32_t number, struct bytes spec)
 	if (w == NULL)
 		return -ENOMEM;
 	w->number = number;
+	w->worker = worker;
 	w->len = spec.len;
 	if (spec.len > 0)
 		memcpy(w->spec, spec.data, spec.len);

@@ -20,12 +20,14 @@ enum session_state {
 	SESSION_CLOSED,	 /* only waits for what is left of it to end */
 };
 
-/* A start that came before the template stood. */
+/* A start that came before the template stood: of a program, or of a file
+ * worker. */
 struct waiting {
 	STAILQ_ENTRY(waiting) link;
 	uint32_t number;
+	bool worker;
 	size_t len;
-	uint8_t spec[];
+	uint8_t spec[]; /* of a worker: its sandbox object */
 };
 
 struct session {
@@ -33,8 +35,9 @@ struct session {
 	struct generation generation;
 	unsigned int slot;
 	enum session_state state;
-	unsigned int lease_count; /* children whose tree is not gone yet */
-	struct source helper;	  /* pidfd, while it runs */
+	unsigned int lease_count;  /* children whose tree is not gone yet */
+	unsigned int worker_count; /* file workers among them */
+	struct source helper;	   /* pidfd, while it runs */
 	int helper_socket;
 	int64_t deadline_ms; /* by which the helper must have ended */
 	struct template template;
@@ -50,7 +53,7 @@ struct session *session_new(struct session_id id, struct generation generation,
 void session_free(struct session *s);
 
 /* Keep a start for later. 0; -ENOBUFS if too much waits; -ENOMEM. */
-must_use int session_wait(struct session *s, uint32_t number,
+must_use int session_wait(struct session *s, uint32_t number, bool worker,
     struct bytes spec);
 /* The first that waits, to be freed by the caller, or NULL. */
 struct waiting *session_next_waiting(struct session *s);

@@ -116,12 +116,31 @@ build_host(struct view *v, struct err *e)
 	return r;
 }
 
+/*
+ * What will be covered anyway is better gone: a child copies all mounts. For a
+ * plain user they are locked in place, and /proc is needed there.
+ */
+static void
+drop_covered(const struct view *v)
+{
+	static const char *const covered[] = {
+	    "/dev", "/sys", "/run", "/tmp", "/proc"};
+
+	for (size_t i = 0; i < sizeof covered / sizeof covered[0]; i++)
+		if (v->config->root)
+			(void)umount2(covered[i], MNT_DETACH);
+}
+
 int
 view_build_root(struct view *v, struct err *e)
 {
 	int r = v->root >= 0 ? build_host(v, e) : build_minimal(v, e);
 
-	return r < 0 ? r : mount_pivot(e);
+	if (r == 0)
+		r = mount_pivot(e);
+	if (r == 0)
+		drop_covered(v);
+	return r;
 }
 
 /* --- what lies over it --------------------------------------------------- */

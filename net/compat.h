@@ -18,7 +18,9 @@ struct compat_row {
 	bool jsonrpc_member; /* answers carry "jsonrpc":"2.0" */
 	/* The text of an error: before and after the method's name. */
 	const char *unknown_method[2];
-	bool extension_methods; /* process/closeStdin, process/resize */
+	bool codex_only_methods; /* CODEX_ONLY rows of methods.def */
+	/* A method that is unknown when its params lack a path; NULL: none. */
+	const char *unknown_without_path;
 	/* lifecycle */
 	bool environment_info_in_initialize;
 	bool initialized_required; /* before other methods */
@@ -29,6 +31,10 @@ struct compat_row {
 	const char *cwd_error_prefix;
 	/* environment/info */
 	bool full_info;
+	bool plain_shell; /* /bin/sh, whatever else there is */
+	/* fs */
+	const char *missing_file; /* text of ENOENT; NULL: the system's */
+	const char *handle_noun, *handles_noun;
 	/* process */
 	bool arg0_refused;
 	/* Nothing that a backend without a sandbox of its own cannot enforce

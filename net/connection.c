@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/log.h"
+#include "net/fs_handle.h"
 #include "net/rpc.h"
 #include "net/session.h"
 
@@ -49,6 +51,8 @@ connection_new(struct net *n, const char *peer)
 	(void)snprintf(c->peer, sizeof c->peer, "%s", peer);
 	buf_init(&c->in, RPC_MESSAGE_MAX);
 	TAILQ_INIT(&c->out);
+	TAILQ_INIT(&c->handles);
+	TAILQ_INIT(&c->watches);
 	TAILQ_INSERT_TAIL(&n->connections, c, link);
 	n->connection_count++;
 	timer_set(n->lws, &c->deadline, n->config.limits.handshake_timeout,
@@ -64,6 +68,7 @@ outgoing_pop(struct connection *c)
 	TAILQ_REMOVE(&c->out, o, link);
 	c->out_bytes -= o->text.len;
 	buf_done(&o->text);
+	fd_close(&o->fd);
 	free(o);
 }
 
@@ -87,6 +92,7 @@ connection_free(struct connection *c)
 {
 	if (c == NULL)
 		return;
+	fs_handle_connection_gone(c);
 	if (c->session != NULL)
 		session_detach(c->session);
 	timer_clear(&c->deadline);
@@ -188,20 +194,29 @@ connection_message(struct buf *text)
 void
 connection_queue(struct connection *c, struct buf *text)
 {
-	struct outgoing *o;
+	connection_queue_file(c, text, -1, "");
+}
 
-	if (c->close_code != 0) {
-		buf_done(text);
-		return;
-	}
-	o = calloc(1, sizeof *o);
-	if (o == NULL) {
+void
+connection_queue_file(struct connection *c, struct buf *text, int fd,
+    const char *tail)
+{
+	struct outgoing *o = NULL;
+
+	if (c->close_code == 0) {
+		o = calloc(1, sizeof *o);
 		/* A lost answer would hang its request. */
+		if (o == NULL)
+			connection_close(c, 1011, "out of memory");
+	}
+	if (o == NULL) {
 		buf_done(text);
-		connection_close(c, 1011, "out of memory");
+		fd_close(&fd);
 		return;
 	}
 	o->text = *text;
+	o->fd = fd;
+	o->tail = tail;
 	*text = (struct buf){0};
 	TAILQ_INSERT_TAIL(&c->out, o, link);
 	c->out_bytes += o->text.len;
@@ -226,34 +241,75 @@ connection_is_full(const struct connection *c)
 	return c->out_bytes > c->net->config.limits.queue_max;
 }
 
-struct bytes
-connection_next(struct connection *c, bool *first, bool *final)
+/* The next fragment of o's text. */
+static struct bytes
+next_text(struct outgoing *o)
 {
-	struct outgoing *o = TAILQ_FIRST(&c->out);
-	size_t left;
+	size_t left = o->text.len - LWS_PRE - o->sent;
+	struct bytes piece = {.data = o->text.data + LWS_PRE + o->sent,
+	    .len = left};
 
-	if (o == NULL)
-		return (struct bytes){0};
-	left = o->text.len - LWS_PRE - o->sent;
-	*first = o->sent == 0;
-	*final = left <= RPC_FRAGMENT_MAX;
-	return (struct bytes){.data = o->text.data + LWS_PRE + o->sent,
-	    .len = *final ? left : RPC_FRAGMENT_MAX};
+	if (left > RPC_FRAGMENT_MAX)
+		piece.len = RPC_FRAGMENT_MAX;
+	o->sent += piece.len;
+	o->over = piece.len == left && o->fd < 0;
+	return piece;
 }
 
-void
-connection_sent(struct connection *c, size_t len)
+/* The next fragment of o's file, or after its end the tail. */
+static struct bytes
+next_of_file(struct net *n, struct outgoing *o, int *error)
+{
+	uint8_t *raw = n->file_raw, *out = n->file_text + LWS_PRE;
+	size_t len = 0;
+
+	while (len < sizeof n->file_raw) {
+		ssize_t got = pread(o->fd, raw + len, sizeof n->file_raw - len,
+		    (off_t)(o->offset + len));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 || o->offset + len > FS_READ_MAX) {
+			*error = -EIO;
+			return (struct bytes){0};
+		}
+		if (got == 0)
+			break;
+		len += (size_t)got;
+	}
+	o->offset += len;
+	o->over = len < sizeof n->file_raw;
+	len = base64_encode((char *)out, raw, len);
+	if (o->over) {
+		memcpy(out + len, o->tail, strlen(o->tail));
+		len += strlen(o->tail);
+	}
+	return (struct bytes){.data = out, .len = len};
+}
+
+struct bytes
+connection_next(struct connection *c, bool *first, bool *final, int *error)
 {
 	struct outgoing *o = TAILQ_FIRST(&c->out);
+	struct bytes piece;
 
-	o->sent += len;
-	if (o->sent < o->text.len - LWS_PRE)
-		return;
-	outgoing_pop(c);
-	/* The queue got shorter: streams may go on. */
-	if (c->session != NULL &&
-	    c->out_bytes <= c->net->config.limits.queue_max / 2)
-		session_resume_streams(c->session);
+	*error = 0;
+	if (o != NULL && o->over) {
+		outgoing_pop(c);
+		o = TAILQ_FIRST(&c->out);
+		/* The queue got shorter: streams may go on. */
+		if (c->session != NULL &&
+		    c->out_bytes <= c->net->config.limits.queue_max / 2)
+			session_resume_streams(c->session);
+	}
+	if (o == NULL)
+		return (struct bytes){0};
+	*first = o->sent == 0;
+	piece = o->sent < o->text.len - LWS_PRE
+		    ? next_text(o)
+		    : next_of_file(c->net, o, error);
+	*final = o->over;
+	return piece;
 }
 
 struct connection *

@@ -18,10 +18,18 @@ enum lifecycle {
 	LIFECYCLE_READY,       /* the initialized notification came */
 };
 
+struct fs_handle;
+struct fs_watch;
+
 struct outgoing {
 	TAILQ_ENTRY(outgoing) link;
 	struct buf text; /* LWS_PRE free bytes, then the message */
-	size_t sent;	 /* bytes of the message */
+	size_t sent;	 /* bytes of text */
+	/* A file whose base64 follows the text, and what follows that. */
+	int fd; /* -1: none */
+	uint64_t offset;
+	const char *tail;
+	bool over; /* the last fragment was handed out */
 };
 
 struct connection {
@@ -41,6 +49,9 @@ struct connection {
 	size_t out_bytes;
 	uint64_t pending; /* requests without an answer */
 	struct session *session;
+	TAILQ_HEAD(, fs_handle) handles;
+	TAILQ_HEAD(, fs_watch) watches;
+	uint64_t handle_count, watch_count;
 	struct timer deadline; /* of the handshake, then of initialize */
 	struct timer ping;
 	struct timer message; /* while a counted message is incomplete */
@@ -74,12 +85,22 @@ void connection_queue(struct connection *c, struct buf *text);
 void connection_close(struct connection *c, uint16_t code, const char *reason);
 
 /*
- * What to send next: the coming fragment of the first queued message, at most
- * RPC_FRAGMENT_MAX bytes with LWS_PRE writable bytes in front; NULL data if
- * nothing is queued. connection_sent then moves on by len bytes.
+ * Queue a message whose middle is the base64 of a file: text, then what pread
+ * finds in fd from its start to its end, at most FS_READ_MAX bytes, then tail
+ * (a literal). Both text and fd are taken. The file is read as the socket
+ * takes it, so it costs one fragment of memory.
  */
-struct bytes connection_next(struct connection *c, bool *first, bool *final);
-void connection_sent(struct connection *c, size_t len);
+void connection_queue_file(struct connection *c, struct buf *text, int fd,
+    const char *tail);
+
+/*
+ * What to send next: the coming fragment of the first queued message, at most
+ * RPC_FRAGMENT_MAX bytes with LWS_PRE writable bytes in front, valid until the
+ * next call; NULL data if nothing is queued. It counts as sent. -EIO in *error
+ * if the file that it comes from cannot be read on: drop the connection.
+ */
+struct bytes connection_next(struct connection *c, bool *first, bool *final,
+    int *error);
 
 /* Whether so much is queued that streams should pause. */
 bool connection_is_full(const struct connection *c);

@@ -1,6 +1,9 @@
 #include "net/environment.h"
 
+#include <stdio.h>
+
 #include "net/method.h"
+#include "net/uri.h"
 
 /* The release of the reference whose forms we speak. */
 #define EXECUTOR_VERSION "0.171.0"
@@ -15,12 +18,12 @@ static const struct {
     {"credentialMasking", false},
     {"credentialMaskingCustomProviders", false},
     {"capabilityDiscoverySandbox", false},
-    {"fsWatchMissing", false},
+    {"fsWatchMissing", true},
     {"capabilityDiscoveryV2", false},
-    {"environmentConfigRead", false},
+    {"environmentConfigRead", true},
     {"httpHeaderEnvVars", false},
-    {"sandboxedFileStreaming", false},
-    {"fileWriteStreaming", false},
+    {"sandboxedFileStreaming", true},
+    {"fileWriteStreaming", true},
     {"shellSnapshotV2", false},
     {"windowsMxc", false},
     {"linuxRootWritePreservesDevices", false},
@@ -32,12 +35,14 @@ static const struct {
 static void
 write_shell(struct jsonw *w, const struct config *config)
 {
+	bool plain = config->compat->plain_shell;
+
 	jsonw_key(w, "shell");
 	jsonw_open(w, '{');
 	jsonw_key(w, "name");
-	jsonw_text(w, config->shell_name);
+	jsonw_text(w, plain ? "sh" : config->shell_name);
 	jsonw_key(w, "path");
-	jsonw_text(w, config->shell);
+	jsonw_text(w, plain ? "/bin/sh" : config->shell);
 	jsonw_close(w, '}');
 }
 
@@ -102,6 +107,54 @@ on_environment_info(struct connection *c, const struct rpc_id *id,
 	(void)p;
 	rpc_result_begin(c, id, &w, &text);
 	environment_info_write(&w, &c->net->config);
+	rpc_result_send(c, &w);
+}
+
+/* Layers of configuration files: none. The client's home on this side is the
+ * session's own and empty, so there is nothing to read. */
+static void
+write_no_layers(struct jsonw *w, const char *key)
+{
+	jsonw_key(w, key);
+	jsonw_open(w, '{');
+	write_empty_list(w, "layers");
+	jsonw_key(w, "cloudInsertionIndex");
+	jsonw_int(w, 0);
+	jsonw_close(w, '}');
+}
+
+void
+on_environment_config_read(struct connection *c, const struct rpc_id *id,
+    struct params_environment_config_read *p)
+{
+	const struct config *config = &c->net->config;
+	char codex_home[PATH_LEN_MAX];
+	scoped_buf cwd;
+	struct err e = {0};
+	struct jsonw w;
+	struct buf text;
+
+	buf_init(&cwd, PATH_LEN_MAX - 1);
+	if (uri_to_path(p->cwd, &cwd, &e) < 0) {
+		rpc_error(c, id, RPC_INVALID_PARAMS, "%s", e.text);
+		return;
+	}
+	if (json_array_size(p->config_paths) == 0 &&
+	    json_array_size(p->requirements_paths) == 0) {
+		rpc_error(c, id, RPC_INVALID_PARAMS,
+		    "at least one config or requirements path is required");
+		return;
+	}
+	(void)snprintf(codex_home, sizeof codex_home, "%s/.codex",
+	    config->home);
+	rpc_result_begin(c, id, &w, &text);
+	jsonw_open(&w, '{');
+	write_place(&w, "userHomeDir", config->home);
+	write_place(&w, "codexHomeDir", codex_home);
+	write_text(&w, "hostname", "sallyport");
+	write_no_layers(&w, "config");
+	write_no_layers(&w, "requirements");
+	jsonw_close(&w, '}');
 	rpc_result_send(c, &w);
 }
 

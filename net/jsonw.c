@@ -154,6 +154,13 @@ jsonw_null(struct jsonw *w)
 }
 
 void
+jsonw_raw(struct jsonw *w, const char *s)
+{
+	value(w);
+	put(w, s, strlen(s));
+}
+
+void
 jsonw_base64(struct jsonw *w, struct bytes data)
 {
 	size_t len = base64_encoded_len(data.len);

@@ -28,6 +28,8 @@ void jsonw_int(struct jsonw *w, int64_t v);
 void jsonw_uint(struct jsonw *w, uint64_t v);
 void jsonw_bool(struct jsonw *w, bool v);
 void jsonw_null(struct jsonw *w);
+/* s as it is, for a value written in parts. */
+void jsonw_raw(struct jsonw *w, const char *s);
 /* The base64 of data as a string. */
 void jsonw_base64(struct jsonw *w, struct bytes data);
 /* A string "file://..." for an absolute path. */

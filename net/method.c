@@ -1,19 +1,31 @@
 #include "net/method.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
+
 enum need { REQUIRED, STRICT, OPTIONAL };
-enum origin { STANDARD, EXTENSION };
+enum origin { STANDARD, CODEX_ONLY };
 
 /* The methods' families, in the words that lifecycle errors use. A method
  * without one looks after the lifecycle itself. */
-enum family { FAMILY_NONE, FAMILY_EXEC, FAMILY_INFO, FAMILY_STATUS };
+enum family {
+	FAMILY_NONE,
+	FAMILY_EXEC,
+	FAMILY_FILESYSTEM,
+	FAMILY_INFO,
+	FAMILY_STATUS,
+	FAMILY_CONFIG,
+};
 static const char *const family_words[] = {
     [FAMILY_NONE] = "",
     [FAMILY_EXEC] = "exec",
+    [FAMILY_FILESYSTEM] = "filesystem",
     [FAMILY_INFO] = "environment info",
     [FAMILY_STATUS] = "environment status",
+    [FAMILY_CONFIG] = "environment config",
 };
 
 static const char *
@@ -83,6 +95,19 @@ decode_string(const json_t *v, const char *wire, uint64_t bound,
 	return 0;
 }
 
+/* The words of the reference's base64 library. */
+static void
+blob_why(struct param_blob *b, uint8_t byte, uint64_t at)
+{
+	if (byte != 0)
+		(void)snprintf(b->why, sizeof b->why,
+		    "Invalid symbol %d, offset %llu.", byte,
+		    (unsigned long long)at);
+	else
+		(void)snprintf(b->why, sizeof b->why,
+		    "Invalid input length: %llu", (unsigned long long)at);
+}
+
 static int
 decode_bool(const json_t *v, const char *wire, bool *out, struct err *e)
 {
@@ -109,6 +134,45 @@ decode_uint(const json_t *v, const char *wire, uint64_t bound,
 	*out = (struct param_uint){.present = true,
 	    .v = (uint64_t)json_integer_value(v)};
 	return 0;
+}
+
+static int
+decode_base64(const json_t *v, const char *wire, struct splitter *splitter,
+    struct param_blob *out, struct err *e)
+{
+	struct bytes text = string_of(v);
+	struct blob *cut;
+	size_t len, at = 0;
+
+	if (!json_is_string(v))
+		return wrong_type(v, "a string", wire, e);
+	cut = splitter_find(splitter, text);
+	if (cut != NULL) {
+		out->fd = fd_take(&cut->fd);
+		out->len = cut->len;
+		out->bad = cut->bad;
+		blob_why(out, cut->bad_byte, cut->bad_at);
+		return 0;
+	}
+	out->data = malloc(base64_decoded_max(text.len) + 1);
+	if (out->data == NULL)
+		return err_set(e, EINVAL, "out of memory for `%s`", wire);
+	if (base64_decode(out->data, (const char *)text.data, text.len, &len,
+		&at) < 0) {
+		out->bad = true;
+		blob_why(out, at < text.len ? text.data[at] : 0, at);
+		return 0;
+	}
+	out->len = len;
+	return 0;
+}
+
+static void
+blob_done(struct param_blob *b)
+{
+	free(b->data);
+	b->data = NULL;
+	fd_close(&b->fd);
 }
 
 static int
@@ -198,16 +262,34 @@ decode_object(json_t *v, const char *wire, json_t **out, struct err *e)
 	return 0;
 }
 
+static int
+decode_array(json_t *v, const char *wire, json_t **out, struct err *e)
+{
+	if (!json_is_array(v))
+		return wrong_type(v, "an array", wire, e);
+	*out = v;
+	return 0;
+}
+
 /* The rows as statements: each decodes one member into p. */
 #define FIELD(wire, need, decode)                                              \
 	if (r == 0)                                                            \
-		r = member(object, wire, need, strict, &v, e);                 \
+		r = member(object, wire, need, d->strict, &v, e);              \
 	if (r == 0 && v != NULL)                                               \
 		r = decode;
 #define STRING(n, wire, need, bound, help)                                     \
 	FIELD(wire, need, decode_string(v, wire, bound, &p->n, e))
 #define BOOL(n, wire, need, bound, help)                                       \
 	FIELD(wire, need, decode_bool(v, wire, &p->n, e))
+#define TRUE_BOOL(n, wire, need, bound, help)                                  \
+	p->n = true;                                                           \
+	FIELD(wire, need, decode_bool(v, wire, &p->n, e))
+#define BASE64(n, wire, need, bound, help)                                     \
+	p->n.fd = -1;                                                          \
+	FIELD(wire, need, decode_base64(v, wire, d->splitter, &p->n, e))
+#define ARRAY(n, wire, need, bound, help)                                      \
+	FIELD(wire, need,                                                      \
+	    decode_array(json_object_get(object, wire), wire, &p->n, e))
 #define UINT(n, wire, need, bound, help)                                       \
 	FIELD(wire, need, decode_uint(v, wire, bound, &p->n, e))
 #define LIST(n, wire, need, bound, help)                                       \
@@ -220,13 +302,13 @@ decode_object(json_t *v, const char *wire, json_t **out, struct err *e)
 	FIELD(wire, need,                                                      \
 	    decode_object(json_object_get(object, wire), wire, &p->n, e))
 #define STRUCT(name, params)                                                   \
-	int params_##name##_decode(const json_t *object, bool strict,          \
-	    struct params_##name *p, struct err *e)                            \
+	int params_##name##_decode(const json_t *object,                       \
+	    const struct decoding *d, struct params_##name *p, struct err *e)  \
 	{                                                                      \
 		const json_t *v;                                               \
 		int r = 0;                                                     \
                                                                                \
-		(void)object, (void)strict, (void)v, (void)e;                  \
+		(void)object, (void)d, (void)v, (void)e;                       \
 		memset(p, 0, sizeof *p);                                       \
 		p->given = object != NULL;                                     \
 		params;                                                        \
@@ -238,13 +320,19 @@ decode_object(json_t *v, const char *wire, json_t **out, struct err *e)
 #undef OBJECT
 #undef MAP
 #undef LIST
+#undef ARRAY
+#undef BASE64
 #undef UINT
+#undef TRUE_BOOL
 #undef BOOL
 #undef STRING
 
 /* The rows as statements that release what decoding made. */
 #define STRING(n, wire, need, bound, help)
 #define BOOL(n, wire, need, bound, help)
+#define TRUE_BOOL(n, wire, need, bound, help)
+#define BASE64(n, wire, need, bound, help) blob_done(&p->n);
+#define ARRAY(n, wire, need, bound, help)
 #define UINT(n, wire, need, bound, help)
 #define LIST(n, wire, need, bound, help) buf_done(&p->n.packed);
 #define MAP(n, wire, need, bound, help)	 buf_done(&p->n.packed);
@@ -290,11 +378,13 @@ lifecycle_allows(struct connection *c, const struct rpc_id *id,
 	static void call_##name(struct connection *c, const struct rpc_id *id, \
 	    const json_t *object)                                              \
 	{                                                                      \
-		bool strict = c->net->config.compat->strict_params;            \
+		const struct decoding d = {                                    \
+		    .strict = c->net->config.compat->strict_params,            \
+		    .splitter = &c->splitter};                                 \
 		struct params_##name p;                                        \
 		struct err e = {0};                                            \
                                                                                \
-		if (params_##name##_decode(object, strict, &p, &e) < 0)        \
+		if (params_##name##_decode(object, &d, &p, &e) < 0)            \
 			rpc_error(c, id, RPC_INVALID_PARAMS, "%s", e.text);    \
 		else if (lifecycle_allows(c, id, FAMILY_##family))             \
 			on_##name(c, id, &p);                                  \
@@ -324,30 +414,47 @@ takes_no_params(enum family family)
 	return family == FAMILY_INFO || family == FAMILY_STATUS;
 }
 
+static void
+unknown_method(struct connection *c, const struct rpc_id *id, struct bytes name)
+{
+	const char *const *text = c->net->config.compat->unknown_method;
+	int cut = name.len > RPC_METHOD_MAX ? RPC_METHOD_MAX : (int)name.len;
+
+	rpc_error(c, id, RPC_UNKNOWN_METHOD, "%s%.*s%s", text[0], cut,
+	    (const char *)name.data, text[1]);
+}
+
+/* Whether the wire form has row i at all, with such params. */
+static bool
+is_offered(const struct compat_row *compat, size_t i, const json_t *params)
+{
+	const char *picky = compat->unknown_without_path;
+
+	if (methods[i].origin == CODEX_ONLY && !compat->codex_only_methods)
+		return false;
+	return picky == NULL || strcmp(methods[i].wire, picky) != 0 ||
+	       json_object_get(params, "path") != NULL;
+}
+
 void
 method_call(struct connection *c, const struct rpc_id *id, struct bytes name,
     json_t *params)
 {
-	const struct compat_row *compat = c->net->config.compat;
-	int cut = name.len > RPC_METHOD_MAX ? RPC_METHOD_MAX : (int)name.len;
+	size_t count = sizeof methods / sizeof methods[0], i = 0;
 
-	for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
-		if (!bytes_is(name, methods[i].wire) ||
-		    (methods[i].origin == EXTENSION &&
-			!compat->extension_methods))
-			continue;
-		if (takes_no_params(methods[i].family))
-			params = NULL;
-		else if (!json_is_object(params)) {
-			rpc_error(c, id, RPC_INVALID_PARAMS,
-			    "invalid type: %s, expected an object for `params`",
-			    params == NULL ? "null" : type_words(params));
-			return;
-		}
-		methods[i].call(c, id, params);
+	while (i < count && !bytes_is(name, methods[i].wire))
+		i++;
+	if (i == count || !is_offered(c->net->config.compat, i, params)) {
+		unknown_method(c, id, name);
 		return;
 	}
-	rpc_error(c, id, RPC_UNKNOWN_METHOD, "%s%.*s%s",
-	    compat->unknown_method[0], cut, (const char *)name.data,
-	    compat->unknown_method[1]);
+	if (takes_no_params(methods[i].family)) {
+		params = NULL;
+	} else if (!json_is_object(params)) {
+		rpc_error(c, id, RPC_INVALID_PARAMS,
+		    "invalid type: %s, expected an object for `params`",
+		    params == NULL ? "null" : type_words(params));
+		return;
+	}
+	methods[i].call(c, id, params);
 }

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "net/accept.h"
+#include "net/helper.h"
 #include "net/process.h"
 #include "net/ws.h"
 
@@ -114,6 +115,12 @@ from_exec(struct net *n, struct msg *m)
 		return;
 	case MSG_PROCESS_EXITED:
 		process_on_exited(n, &m->u.process_exited);
+		return;
+	case MSG_WORKER_OPENED:
+		helper_on_opened(n, m);
+		return;
+	case MSG_WORKER_REFUSED:
+		helper_on_refused(n, &m->u.worker_refused);
 		return;
 	case MSG_PROCESS_GONE:
 		return; /* its streams tell all that a client needs */

@@ -10,6 +10,10 @@
 #include "net/timer.h"
 #include "privsep/channel.h"
 
+/* Bytes of a file per fragment, a multiple of three so that the base64 of the
+ * fragments is that of the whole. */
+#define FILE_PIECE (192u * 1024u)
+
 struct connection;
 struct session;
 
@@ -35,6 +39,9 @@ struct net {
 	bool draining, stop;
 	int exit_status;
 	uint8_t scratch[STREAM_READ_MAX]; /* one read of a stream */
+	/* One fragment of a file that is being sent, raw and as text. */
+	uint8_t file_raw[FILE_PIECE];
+	uint8_t file_text[LWS_PRE + FILE_PIECE / 3 * 4 + 16];
 };
 
 /* Serve until the supervisor ends us. Returns the exit status. */

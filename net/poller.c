@@ -3,8 +3,9 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
-#define POLLER_BATCH 64 /* events served per turn, so that sockets get theirs  \
-			 */
+#define POLLER_BATCH                                                           \
+	64 /* events served per turn, so that sockets get theirs               \
+	    */
 
 struct poller {
 	int fd;

@@ -61,6 +61,9 @@ void process_unknown(struct connection *c, const struct rpc_id *id,
 bool process_is_live(const struct process *p);
 void process_free(struct process *p);
 
+/* Drop the oldest writeId. There is one. */
+void process_forget_write_id(struct process *p);
+
 /* The connection has gone: nobody waits for answers any more. */
 void process_detach(struct process *p);
 void process_resume_streams(struct process *p);

@@ -94,7 +94,8 @@ decode_env_policy(const json_t *object, bool strict, struct start *s,
 
 	if (object == NULL)
 		return 0;
-	r = params_env_policy_decode(object, strict, p, e);
+	r = params_env_policy_decode(object,
+	    &(struct decoding){.strict = strict}, p, e);
 	if (r == 0)
 		r = decode_inherit(p->inherit, &s->spec.inherit, e);
 	if (r < 0)

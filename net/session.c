@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "net/environment.h"
+#include "net/helper.h"
 #include "net/method.h"
 #include "net/process.h"
 
@@ -108,6 +109,7 @@ session_new(struct connection *c, const struct rpc_id *id)
 	s->net = n;
 	s->id.v = ++n->last_session;
 	TAILQ_INIT(&s->processes);
+	TAILQ_INIT(&s->pools);
 	if (net_exec(n, session_open, .session = s->id.v) < 0) {
 		free(s);
 		rpc_error(c, id, RPC_INVALID_REQUEST,
@@ -172,6 +174,7 @@ session_free(struct session *s)
 	timer_clear(&s->retention);
 	while (!TAILQ_EMPTY(&s->processes))
 		process_free(TAILQ_FIRST(&s->processes));
+	helper_end_session(s);
 	if (s->connection != NULL)
 		s->connection->session = NULL;
 	else

@@ -8,6 +8,8 @@
 struct process;
 struct rpc_id;
 TAILQ_HEAD(process_list, process);
+struct fs_pool;
+TAILQ_HEAD(fs_pool_list, fs_pool);
 
 #define SESSION_UUID_LEN 36
 
@@ -18,6 +20,7 @@ struct session {
 	char uuid[SESSION_UUID_LEN + 1]; /* towards the client */
 	struct connection *connection;	 /* NULL while detached */
 	struct process_list processes;
+	struct fs_pool_list pools; /* its file workers */
 	uint64_t process_count;
 	uint64_t paused_streams; /* wait for room on the connection */
 	uint64_t detached_at_ms;

@@ -200,7 +200,8 @@ on_writable(struct lws *wsi)
 	}
 	for (int i = 0; i < WRITES_PER_TURN; i++) {
 		bool first, final;
-		struct bytes piece = connection_next(c, &first, &final);
+		int error;
+		struct bytes piece = connection_next(c, &first, &final, &error);
 		int how = first ? LWS_WRITE_TEXT : LWS_WRITE_CONTINUATION;
 		union {
 			const uint8_t *data;
@@ -208,13 +209,12 @@ on_writable(struct lws *wsi)
 		} text = {.data = piece.data};
 
 		if (piece.data == NULL)
-			return 0;
+			return error;
 		if (!final)
 			how |= LWS_WRITE_NO_FIN;
 		if (lws_write(wsi, text.raw, piece.len,
 			(enum lws_write_protocol)how) < 0)
 			return -1;
-		connection_sent(c, piece.len);
 		if (lws_send_pipe_choked(wsi))
 			break;
 	}

@@ -36,8 +36,8 @@ put_bounded(struct buf *record, struct bytes s, size_t max)
 	return buf_put_string(record, s.data, s.len);
 }
 
-static int
-memfd_of(struct bytes s, int *out)
+int
+msg_sealed_memfd(struct bytes s)
 {
 	scoped_fd fd = -1;
 	size_t done = 0;
@@ -56,8 +56,7 @@ memfd_of(struct bytes s, int *out)
 	}
 	if (fcntl(fd, F_ADD_SEALS, SEALS) < 0)
 		return -errno;
-	*out = fd_take(&fd);
-	return 0;
+	return fd_take(&fd);
 }
 
 static int
@@ -70,7 +69,13 @@ put_blob(struct buf *record, struct bytes s, size_t max, int *blob_fd)
 	if (s.len <= CHANNEL_INLINE_MAX)
 		return buf_put_string(record, s.data, s.len);
 	r = buf_put_u32(record, BLOB_IN_MEMFD);
-	return r < 0 ? r : memfd_of(s, blob_fd);
+	if (r < 0)
+		return r;
+	r = msg_sealed_memfd(s);
+	if (r < 0)
+		return r;
+	*blob_fd = r;
+	return 0;
 }
 
 int

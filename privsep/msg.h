@@ -75,6 +75,12 @@ must_use int msg_pack(enum msg_type type, const void *body, struct buf *record,
     int *blob_fd);
 
 /*
+ * A sealed memfd that holds s. Returns the descriptor, owned by the caller, or
+ * a negative errno.
+ */
+must_use int msg_sealed_memfd(struct bytes s);
+
+/*
  * Decode a record that from sent to to, with count descriptors in fds. All
  * descriptors are taken, on failure they are closed. Checks the type, sender,
  * receiver, every bound, the count of descriptors, the seals of a blob and

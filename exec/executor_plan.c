@@ -1,0 +1,107 @@
+#include "exec/executor_plan.h"
+
+#include <errno.h>
+
+#include "privsep/pack.h"
+#include "privsep/sandbox_spec.h"
+
+/* The lists of a restricting object as decide takes them. */
+struct lists {
+	struct profile_entry *entries;
+	size_t entry_count;
+	struct bytes *roots;
+	size_t root_count;
+};
+
+static void
+lists_done(struct lists *l)
+{
+	free(l->entries);
+	free(l->roots);
+}
+
+static size_t
+count_entries(struct bytes entries)
+{
+	struct sandbox_entry entry;
+	struct reader r;
+	size_t count = 0;
+
+	reader_init(&r, entries.data, entries.len);
+	while (sandbox_entry_next(&r, &entry))
+		count++;
+	return count;
+}
+
+static int
+take_entries(struct lists *l, struct bytes packed)
+{
+	struct sandbox_entry entry;
+	struct reader r;
+
+	l->entries = calloc(count_entries(packed) + 1, sizeof *l->entries);
+	if (l->entries == NULL)
+		return -ENOMEM;
+	reader_init(&r, packed.data, packed.len);
+	while (sandbox_entry_next(&r, &entry))
+		l->entries[l->entry_count++] =
+		    (struct profile_entry){.path =
+					       (enum profile_path)entry.path,
+			.access = (enum profile_access)entry.access,
+			.skip_missing = entry.skip_missing,
+			.text = entry.text};
+	return 0;
+}
+
+static int
+take_roots(struct lists *l, struct bytes packed)
+{
+	struct bytes root;
+	struct reader r;
+
+	l->roots = calloc(SANDBOX_ROOTS_MAX, sizeof *l->roots);
+	if (l->roots == NULL)
+		return -ENOMEM;
+	reader_init(&r, packed.data, packed.len);
+	while (l->root_count < SANDBOX_ROOTS_MAX && strings_next(&r, &root))
+		l->roots[l->root_count++] = root;
+	return 0;
+}
+
+int
+executor_plan(const struct exec_config *config,
+    const struct plan_request *request, struct plan *plan, struct err *e)
+{
+	struct sandbox_spec spec;
+	struct lists l = {0};
+	int r = sandbox_spec_unpack(request->sandbox, &spec, e);
+
+	if (r < 0)
+		return r;
+	r = take_entries(&l, spec.entries);
+	if (r == 0 && spec.has_roots)
+		r = take_roots(&l, spec.roots);
+	if (r == 0)
+		r = decide(
+		    &(struct decide_request){.sandbox =
+						 (enum decide_sandbox)spec.kind,
+			.network_enabled = spec.network_enabled,
+			.managed_network = request->managed_network,
+			.network_proxy = request->network_proxy,
+			.entries = l.entries,
+			.entry_count = l.entry_count,
+			.names = {.cwd = spec.cwd,
+			    .roots = l.roots,
+			    .root_count = l.root_count,
+			    .tmpdir = "/tmp"},
+			.glob_scan_max_depth = spec.glob_scan_max_depth},
+		    &config->ceiling, plan, e);
+	lists_done(&l);
+	if (r == 0 && plan->own_view) {
+		plan_done(plan);
+		return err_set(e, ENOTSUP,
+		    "Codex process filesystem sandbox restrictions cannot be "
+		    "enforced by the backend.");
+	}
+	return r;
+}
