@@ -66,9 +66,11 @@ parse_authority(char *text, struct url *u, struct err *e)
 int
 url_parse(const char *text, struct url *u, struct err *e)
 {
-	char authority[sizeof u->authority];
+	struct url got;
+	char authority[sizeof got.authority];
 	const char *rest;
 	size_t len;
+	int r;
 
 	if (strlen(text) >= URL_MAX || !is_printable(text))
 		return err_set(e, EINVAL, "url: too long, or blanks in it");
@@ -82,7 +84,10 @@ url_parse(const char *text, struct url *u, struct err *e)
 	if (strchr(rest, '#') != NULL)
 		return err_set(e, EINVAL, "url: a fragment is not used");
 	(void)snprintf(authority, sizeof authority, "%.*s", (int)len, text);
-	(void)snprintf(u->path, sizeof u->path, "%s%s", *rest == '/' ? "" : "/",
-	    rest);
-	return parse_authority(authority, u, e);
+	(void)snprintf(got.path, sizeof got.path, "%s%s",
+	    *rest == '/' ? "" : "/", rest);
+	r = parse_authority(authority, &got, e);
+	if (r == 0)
+		*u = got;
+	return r;
 }
