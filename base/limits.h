@@ -57,6 +57,9 @@ void limits_init(struct limits *l);
 #define WRITE_IDS_MAX	   4096
 /* Output kept for process/read, per process: bytes (the reference's). */
 #define PROCESS_OUTPUT_MAX (1u * MIB)
+/* Pieces of it: a program that writes single bytes must not fill memory with
+ * the bookkeeping. */
+#define PROCESS_CHUNKS_MAX 16384
 /* Bytes read from a child's stream at a time. */
 #define STREAM_READ_MAX	   (64u * 1024u)
 /* argv, env and the rest of one start: above the kernel's 2 MiB of ARG_MAX. */
@@ -66,7 +69,7 @@ void limits_init(struct limits *l);
 /* Bytes of a path, its NUL included (PATH_MAX). */
 #define PATH_LEN_MAX	   4096
 /* Characters of a file URI: each byte of a path takes at most three. */
-#define URI_MAX (3 * PATH_LEN_MAX + 64)
+#define URI_MAX		   (3 * PATH_LEN_MAX + 64)
 /* Rows and columns of a terminal (struct winsize holds 16 bits). */
 #define TTY_SIZE_MAX	   65535
 
@@ -82,21 +85,21 @@ void limits_init(struct limits *l);
 #define CHANNEL_INLINE_MAX (32u * 1024u)
 
 /* fs/readFile: bytes of a file (the reference's). */
-#define FS_READ_MAX (512u * MIB)
+#define FS_READ_MAX		(512u * MIB)
 /* Bytes of one block of a file handle, and handles of a connection. */
-#define FS_BLOCK_MAX   (1u * MIB)
-#define FS_HANDLES_MAX 128
+#define FS_BLOCK_MAX		(1u * MIB)
+#define FS_HANDLES_MAX		128
 /* Watches of a connection. */
-#define FS_WATCHES_MAX 128
+#define FS_WATCHES_MAX		128
 /* The paths of one watch, packed: bytes. */
-#define FS_WATCH_PATHS_MAX 49152u
+#define FS_WATCH_PATHS_MAX	49152u
 /* A packed directory listing or walk: bytes. The answer, at most six times as
  * long with every byte of a name escaped, still is a message of its own. */
-#define FS_LISTING_MAX (16u * MIB)
+#define FS_LISTING_MAX		(16u * MIB)
 /* Bounds of fs/walk (the reference's). */
-#define FS_WALK_DEPTH_MAX       64
+#define FS_WALK_DEPTH_MAX	64
 #define FS_WALK_DIRECTORIES_MAX 10000
-#define FS_WALK_ENTRIES_MAX     50000
+#define FS_WALK_ENTRIES_MAX	50000
 
 /* A sandbox object: entries, workspace roots, bytes when packed, and the rules
  * that its entries become, one for each root. */

@@ -21,14 +21,8 @@ output_init(struct output *o)
 {
 	TAILQ_INIT(&o->chunks);
 	o->kept = 0;
+	o->count = 0;
 	o->next_seq = 1;
-}
-
-/* What a chunk counts for: many tiny ones must not pass the bound in memory. */
-static size_t
-cost(size_t len)
-{
-	return len + sizeof(struct chunk);
 }
 
 static void
@@ -37,7 +31,8 @@ drop_oldest(struct output *o)
 	struct chunk *c = TAILQ_FIRST(&o->chunks);
 
 	TAILQ_REMOVE(&o->chunks, c, link);
-	o->kept -= cost(c->len);
+	o->kept -= c->len;
+	o->count--;
 	free(c);
 }
 
@@ -67,8 +62,9 @@ output_append(struct output *o, enum stream_kind kind, struct bytes data)
 	c->len = data.len;
 	memcpy(c->data, data.data, data.len);
 	TAILQ_INSERT_TAIL(&o->chunks, c, link);
-	o->kept += cost(c->len);
-	while (o->kept > PROCESS_OUTPUT_MAX)
+	o->kept += c->len;
+	o->count++;
+	while (o->kept > PROCESS_OUTPUT_MAX || o->count > PROCESS_CHUNKS_MAX)
 		drop_oldest(o);
 	return seq;
 }

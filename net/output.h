@@ -21,7 +21,8 @@ struct chunk {
 
 struct output {
 	TAILQ_HEAD(chunk_list, chunk) chunks; /* oldest first */
-	size_t kept;	   /* bytes, of all chunks with overhead */
+	size_t kept;			      /* bytes of all chunks */
+	size_t count;
 	uint64_t next_seq; /* of the next event, from 1 */
 };
 
@@ -30,8 +31,9 @@ void output_done(struct output *o);
 
 /*
  * Number a chunk and keep a copy; the oldest chunks are dropped whole beyond
- * PROCESS_OUTPUT_MAX. Returns its number. When memory is short the copy is not
- * kept, and the number is given all the same: the bytes were streamed.
+ * PROCESS_OUTPUT_MAX bytes or PROCESS_CHUNKS_MAX chunks. Returns its number.
+ * When memory is short the copy is not kept, and the number is given all the
+ * same: the bytes were streamed.
  */
 uint64_t output_append(struct output *o, enum stream_kind kind,
     struct bytes data);

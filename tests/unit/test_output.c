@@ -49,21 +49,35 @@ output_keeps_the_newest_and_drops_whole_chunks(void **state)
 	assert_int_equal(o.kept, 0);
 }
 
+static void
+output_keeps_exactly_the_maximum(void **state)
+{
+	struct output o;
+
+	(void)state;
+	output_init(&o);
+	for (int i = 0; i < 16; i++)
+		(void)output_append(&o, STREAM_STDOUT, filled(STREAM_READ_MAX));
+	assert_int_equal(o.kept, PROCESS_OUTPUT_MAX);
+	assert_int_equal(output_after(&o, 0)->seq, 1);
+	(void)output_append(&o, STREAM_STDOUT, filled(1));
+	assert_int_equal(output_after(&o, 0)->seq, 2);
+	output_done(&o);
+}
+
 /* A program that writes single bytes must not fill memory with bookkeeping. */
 static void
-output_counts_the_cost_of_tiny_chunks(void **state)
+output_bounds_the_count_of_tiny_chunks(void **state)
 {
-	size_t count = 0;
 	struct output o;
 
 	(void)state;
 	output_init(&o);
 	for (int i = 0; i < 100000; i++)
 		(void)output_append(&o, STREAM_STDOUT, filled(1));
-	for (const struct chunk *c = output_after(&o, 0); c != NULL;
-	     c = TAILQ_NEXT(c, link))
-		count++;
-	assert_true(count * (sizeof(struct chunk) + 1) <= PROCESS_OUTPUT_MAX);
+	assert_int_equal(o.count, PROCESS_CHUNKS_MAX);
+	assert_int_equal(output_after(&o, 0)->seq,
+	    100000 - PROCESS_CHUNKS_MAX + 1);
 	output_done(&o);
 }
 
@@ -91,7 +105,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(output_numbers_events_without_gaps),
 	    cmocka_unit_test(output_keeps_the_newest_and_drops_whole_chunks),
-	    cmocka_unit_test(output_counts_the_cost_of_tiny_chunks),
+	    cmocka_unit_test(output_keeps_exactly_the_maximum),
+	    cmocka_unit_test(output_bounds_the_count_of_tiny_chunks),
 	    cmocka_unit_test(output_after_finds_the_next_chunk),
 	};
 
