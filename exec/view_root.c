@@ -7,6 +7,7 @@
 
 #include "exec/mount.h"
 #include "exec/view.h"
+#include "policy/profile.h"
 
 #define SEALED (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
@@ -35,12 +36,6 @@ make_link(const char *target, const char *path, struct err *e)
 }
 
 /* --- the minimal root: built in a tmpfs that is the working directory ---- */
-
-static const char *const minimal[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32",
-    "/lib64", "/libx32", "/etc/ld.so.cache", "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf",
-    "/etc/ssl", "/etc/localtime", "/etc/hosts", "/etc/resolv.conf",
-    "/etc/alternatives"};
 
 /* Whether path is a symbolic link of the root itself (/bin), which the view
  * gets too; then target is it. */
@@ -94,9 +89,8 @@ build_minimal(struct view *v, struct err *e)
 		r = err_errno(e, errno, "enter the new root");
 	for (size_t i = 0; i < sizeof dirs / sizeof dirs[0] && r == 0; i++)
 		r = make_dir(dirs[i], 0755, e);
-	for (size_t i = 0; i < sizeof minimal / sizeof minimal[0] && r == 0;
-	     i++)
-		r = add_minimal(minimal[i], e);
+	for (size_t i = 0; profile_minimal[i] != NULL && r == 0; i++)
+		r = add_minimal(profile_minimal[i], e);
 	/* A child in a user namespace may mount a /proc of its own only
 	 * where one is to be seen already. */
 	if (r == 0)
@@ -118,13 +112,13 @@ build_host(struct view *v, struct err *e)
 
 /*
  * What will be covered anyway is better gone: a child copies all mounts. For a
- * plain user they are locked in place, and /proc is needed there.
+ * plain user they are locked in place. /proc stays: without one in sight a
+ * user namespace, which we may be in, lets no other be mounted.
  */
 static void
 drop_covered(const struct view *v)
 {
-	static const char *const covered[] = {
-	    "/dev", "/sys", "/run", "/tmp", "/proc"};
+	static const char *const covered[] = {"/dev", "/sys", "/run", "/tmp"};
 
 	for (size_t i = 0; i < sizeof covered / sizeof covered[0]; i++)
 		if (v->config->root)
