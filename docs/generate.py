@@ -5,7 +5,7 @@
     docs/generate.py --check    list those that are stale; status 1 if any
 
 From base/limits.def: the section between the two marks in
-docs/sallyport.conf.5.scd. From net/methods.def: docs/protocol.md. (The page of
+docs/sallyport.conf.5.scd, and [limits] of policy/sallyport.conf. From net/methods.def: docs/protocol.md. (The page of
 system calls, docs/syscalls.md, is written by policy-compile.)
 """
 import pathlib
@@ -119,8 +119,19 @@ def config_page():
                   lambda _: f"\n{limits()}\n", read(name), flags=re.DOTALL)
 
 
+def example():
+    """The shipped configuration: [limits] is its last section."""
+    name = "policy/sallyport.conf"
+    out = read(name).partition("[limits]\n")[0] + "[limits]\n"
+    for _, row in rows(without_comments(read("base/limits.def")), ["LIMIT"]):
+        key, default, _, _, unit, reason = row
+        out += f"# {string(reason)}\n#{key} = {in_unit(default, unit)}\n"
+    return out
+
+
 def main():
     pages = {"docs/sallyport.conf.5.scd": config_page(),
+             "policy/sallyport.conf": example(),
              "docs/protocol.md": protocol()}
     stale = [name for name, text in pages.items()
              if not (ROOT / name).is_file() or read(name) != text]

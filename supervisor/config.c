@@ -264,7 +264,8 @@ config_set(struct config *c, enum config_level level, const char *section,
 	if (k < 0)
 		return k;
 	fresh = c->level[k] < level;
-	if (!fresh && !is_list(k))
+	/* On the command line the last one wins: wrappers append. */
+	if (!fresh && !is_list(k) && level == CONFIG_FILE)
 		return err_set(e, EEXIST, "%s.%s is given twice", section, key);
 	r = k < CONFIG_KEYS ? set_row(c, &rows[k], value, fresh, &why)
 			    : set_limit(c, k, value, &why);

@@ -7,8 +7,8 @@
  *
  * A value is taken as it stands up to the end of the line, without the blanks
  * around it; there are no quotes. Comments are lines that begin with '#' or
- * ';'. A list key may be repeated, any other key is given once in the file and
- * once on the command line. Nothing unknown is ignored.
+ * ';'. A list key may be repeated, any other key is given once in the file; on
+ * the command line the last one wins. Nothing unknown is ignored.
  */
 #ifndef SUPERVISOR_CONFIG_H
 #define SUPERVISOR_CONFIG_H
@@ -77,8 +77,8 @@ void config_done(struct config *c);
 /*
  * Set one key. Returns 0; -ENOENT if there is no such section or key; -EINVAL,
  * -ERANGE if the value is wrong or out of bounds; -EEXIST if the key is no
- * list and has been set at this level; -E2BIG if a list is full; -ENOMEM; each
- * with e, which names the key.
+ * list and has been set by the file already, or by what wins over it; -E2BIG if
+ * a list is full; -ENOMEM; each with e, which names the key.
  */
 must_use int config_set(struct config *c, enum config_level level,
     const char *section, const char *key, const char *value, struct err *e);

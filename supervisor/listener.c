@@ -6,6 +6,19 @@
 /* Connections that wait for accept, also while net is being replaced. */
 #define BACKLOG 1024
 
+/* Returns -code with e naming the address. */
+static int
+refuse(const struct listen_url *u, int code, const char *step, struct err *e)
+{
+	scoped_buf host;
+
+	buf_init(&host, 64);
+	if (listen_url_put_host(u, &host) < 0)
+		buf_clear(&host);
+	return err_errno(e, code, "listen on %.*s: %s", (int)host.len,
+	    (char *)host.data, step);
+}
+
 int
 listener_open(struct listen_url *u, struct err *e)
 {
@@ -16,18 +29,18 @@ listener_open(struct listen_url *u, struct err *e)
 	const int on = 1;
 
 	if (fd < 0)
-		return err_errno(e, errno, "listen: socket");
+		return refuse(u, errno, "socket", e);
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0)
-		return err_errno(e, errno, "listen: SO_REUSEADDR");
+		return refuse(u, errno, "SO_REUSEADDR", e);
 	if (u->addr.ss_family == AF_INET6 &&
 	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) < 0)
-		return err_errno(e, errno, "listen: IPV6_V6ONLY");
+		return refuse(u, errno, "IPV6_V6ONLY", e);
 	if (bind(fd, addr, u->len) < 0)
-		return err_errno(e, errno, "listen: bind");
+		return refuse(u, errno, "bind", e);
 	if (listen(fd, BACKLOG) < 0)
-		return err_errno(e, errno, "listen");
+		return refuse(u, errno, "listen", e);
 	if (getsockname(fd, (struct sockaddr *)&got.addr, &got.len) < 0)
-		return err_errno(e, errno, "listen: getsockname");
+		return refuse(u, errno, "getsockname", e);
 	*u = got;
 	return fd_take(&fd);
 }

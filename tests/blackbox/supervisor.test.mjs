@@ -103,8 +103,6 @@ for (const [name, args, pattern] of [
 	['an unknown option', ['--nope'], /nope/],
 	['a word', ['here'], /here: not an option/],
 	['an unknown setting', ['--set', 'a.b=c'], /no section \[a\]/],
-	['a setting twice', ['--compat', 'codex', '--compat', 'codex'],
-		/server\.compat is given twice/],
 	['a host name', ['--listen', 'ws://localhost:0'], /numeric address/],
 	['an address of others', ['--listen', 'ws://0.0.0.0:0'],
 		/0\.0\.0\.0:0 can be reached from other machines/],

@@ -218,6 +218,10 @@ config_command_line_wins_over_file_over_preset(void **state)
 			     "2", &e),
 	    -EEXIST);
 	assert_int_equal(c.limits.workers_max, 3);
+	assert_int_equal(config_set_text(&c, CONFIG_FLAG,
+			     "limits.workers_max=5", &e),
+	    0);
+	assert_int_equal(c.limits.workers_max, 5);
 	assert_int_equal(config_finish(&c, &e), 0);
 	assert_int_equal(c.network, NETWORK_ENABLED);
 	config_done(&c);
