@@ -89,16 +89,16 @@ _Static_assert((int)DECIDE_PRESET_WORKSPACE == (int)PRESET_WORKSPACE &&
 static void
 fill_ceiling(struct exec_config *c)
 {
-	const char *workspaces[WORKSPACES_MAX], *protected[PROTECTED_MAX];
+	const char *workspaces[WORKSPACES_MAX], *read_only[PROTECTED_MAX];
 	const struct decide_places places = {.workspaces = workspaces,
 	    .workspace_count = c->workspace_count,
-	    .protected = protected,
-	    .protected_count = c->protected_count};
+	    .read_only = read_only,
+	    .read_only_count = c->protected_count};
 
 	for (size_t i = 0; i < c->workspace_count; i++)
 		workspaces[i] = c->workspaces[i].path;
 	for (size_t i = 0; i < c->protected_count; i++)
-		protected[i] = c->protected_paths[i];
+		read_only[i] = c->protected_paths[i];
 	decide_ceiling_of((enum decide_preset)c->preset,
 	    c->network == NETWORK_ENABLED, &places, c->paths, &c->ceiling);
 }

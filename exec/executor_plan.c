@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/path.h"
 #include "privsep/pack.h"
 #include "privsep/sandbox_spec.h"
 
@@ -68,6 +69,20 @@ take_roots(struct lists *l, struct bytes packed)
 	return 0;
 }
 
+/* The TMPDIR that programs are given, unless a request says otherwise. */
+static struct bytes
+tmpdir_of(const struct exec_config *config)
+{
+	struct bytes name, value, tmpdir = bytes_of("/tmp");
+	struct reader r;
+
+	reader_init(&r, config->env.base.data, config->env.base.len);
+	while (strings_next(&r, &name) && strings_next(&r, &value))
+		if (bytes_is(name, "TMPDIR") && path_is_canonical(value))
+			tmpdir = value;
+	return tmpdir;
+}
+
 int
 executor_plan(const struct exec_config *config,
     const struct plan_request *request, struct plan *plan, struct err *e)
@@ -90,14 +105,17 @@ executor_plan(const struct exec_config *config,
 			.network_proxy = request->network_proxy,
 			.entries = l.entries,
 			.entry_count = l.entry_count,
-			.names = {.cwd = spec.cwd,
+			.names = {.cwd = spec.cwd.len > 0 ? spec.cwd
+							  : request->cwd,
 			    .roots = l.roots,
 			    .root_count = l.root_count,
-			    .tmpdir = "/tmp"},
+			    .tmpdir = tmpdir_of(config)},
 			.glob_scan_max_depth = spec.glob_scan_max_depth},
 		    &config->ceiling, plan, e);
 	lists_done(&l);
-	if (r == 0 && plan->own_view) {
+	/* Neither does what was made for the session as a whole give. */
+	if (r == 0 && (plan->own_view || plan->network_enabled !=
+					     config->ceiling.network_enabled)) {
 		plan_done(plan);
 		return err_set(e, ENOTSUP,
 		    "Codex process filesystem sandbox restrictions cannot be "

@@ -8,6 +8,7 @@
 /* What a request says of its confinement, all borrowed. */
 struct plan_request {
 	struct bytes sandbox; /* packed: sandbox_spec.h */
+	struct bytes cwd;     /* where sandbox has none; empty: none at all */
 	bool managed_network, network_proxy;
 };
 

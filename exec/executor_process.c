@@ -371,6 +371,7 @@ static int
 plan_start(struct start *s, struct err *e)
 {
 	const struct plan_request q = {.sandbox = s->spec.sandbox,
+	    .cwd = s->spec.cwd,
 	    .managed_network = s->spec.managed_network,
 	    .network_proxy = s->spec.network_proxy};
 

@@ -127,8 +127,8 @@ landlock_confine(const struct plan *plan, unsigned int abi, bool scope_abstract)
 		return ruleset;
 	r = allow_plan(ruleset, plan, all);
 	/* Such a root holds nothing but what the plan put there. */
-	if (r == 0 && (plan->view == PLAN_VIEW_MINIMAL ||
-			  plan->view == PLAN_VIEW_EMPTY))
+	if (r == 0 &&
+	    (plan->view == PLAN_VIEW_MINIMAL || plan->view == PLAN_VIEW_EMPTY))
 		r = allow(ruleset, "/", FS_READ);
 	if (r == 0)
 		r = allow(ruleset, "/dev",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/path.h"
 #include "net/uri.h"
 
 /* What is made while an object is read. */
@@ -130,7 +131,7 @@ decode_subpath(const json_t *value, struct bytes *out, struct err *e)
 
 	while (r == 0 && out->len > 0 && out->data[out->len - 1] == '/')
 		out->len--;
-	if (r == 0 && !sandbox_is_subpath(*out))
+	if (r == 0 && !path_is_subpath(*out))
 		return err_set(e, EINVAL,
 		    "`subpath` must be a relative path without . and ..");
 	return r;

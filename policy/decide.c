@@ -52,8 +52,8 @@ decide_ceiling_of(enum decide_preset preset, bool network_enabled,
 	for (size_t i = 0; i < places->workspace_count; i++)
 		paths[n++] = (struct plan_path){.path = places->workspaces[i],
 		    .access = PLAN_WRITE};
-	for (size_t i = 0; i < places->protected_count; i++)
-		paths[n++] = (struct plan_path){.path = places->protected[i],
+	for (size_t i = 0; i < places->read_only_count; i++)
+		paths[n++] = (struct plan_path){.path = places->read_only[i],
 		    .access = PLAN_READ};
 	*ceiling = (struct decide_ceiling){
 	    .view = view_of(preset),

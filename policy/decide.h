@@ -53,13 +53,13 @@ enum decide_preset {
 struct decide_places {
 	const char *const *workspaces; /* can be written */
 	size_t workspace_count;
-	const char *const *protected; /* can only be read, wherever they lie */
-	size_t protected_count;
+	const char *const *read_only; /* wherever they lie */
+	size_t read_only_count;
 };
 
 /*
  * Fill *ceiling, which borrows paths and what places names. Scratch space,
- * workspaces and protected files together are at most PLAN_PATHS_MAX.
+ * workspaces and read-only files together are at most PLAN_PATHS_MAX.
  */
 void decide_ceiling_of(enum decide_preset preset, bool network_enabled,
     const struct decide_places *places, struct plan_path paths[PLAN_PATHS_MAX],

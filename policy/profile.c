@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/path.h"
 #include "policy/glob.h"
 
 const char *const profile_minimal[] = {"/usr", "/bin", "/sbin", "/lib",
@@ -77,6 +78,9 @@ add_rule(struct profile *p, struct bytes path, struct profile_rule rule,
 
 	if (r < 0)
 		return r;
+	/* Text is compared: a path with ".." would pass for another. */
+	if (!rule.glob && !path_is_canonical(path))
+		return err_set(e, EINVAL, "a sandbox path is not canonical");
 	rule.path = bytes_dup(path);
 	if (rule.path == NULL)
 		return err_set(e, ENOMEM, "out of memory");
@@ -170,10 +174,10 @@ add_cwd(struct profile *p, const struct profile_names *names,
 }
 
 static int
-add_scratch(struct profile *p, const char *path, struct profile_rule rule,
+add_scratch(struct profile *p, struct bytes path, struct profile_rule rule,
     struct err *e)
 {
-	int r = add_rule(p, bytes_of(path), rule, e);
+	int r = add_rule(p, path, rule, e);
 
 	return r < 0 ? r : add_rule(p, bytes_of("/dev/shm"), rule, e);
 }
@@ -260,7 +264,7 @@ add_entry(struct profile *p, const struct profile_entry *entry,
 	case PROFILE_TMPDIR:
 		return add_scratch(p, names->tmpdir, rule, e);
 	case PROFILE_SLASH_TMP:
-		return add_scratch(p, "/tmp", rule, e);
+		return add_scratch(p, bytes_of("/tmp"), rule, e);
 	case PROFILE_UNKNOWN:
 		return check_unknown(entry, e);
 	}

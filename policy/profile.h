@@ -69,15 +69,15 @@ struct profile_names {
 	/* For project_roots; NULL when not given, then it is cwd. */
 	const struct bytes *roots;
 	size_t root_count;
-	const char *tmpdir; /* the session's TMPDIR */
+	struct bytes tmpdir; /* the session's TMPDIR, absolute */
 };
 
 /*
  * The rules of a request. tmpdir and slash_tmp bring /dev/shm along, which is
  * scratch space of the session like they are. Names that are unknown give
  * nothing. Returns 0; with e -EINVAL if an entry needs a cwd and there is none
- * or a pattern is malformed; -ENOTSUP if it cannot be enforced (a glob that
- * grants, something unknown that is denied); -E2BIG past SANDBOX_RULES_MAX
+ * or a path or pattern is malformed; -ENOTSUP if it cannot be enforced (a glob
+ * that grants, something unknown that is denied); -E2BIG past SANDBOX_RULES_MAX
  * rules; -ENOMEM. profile_done is due in all cases.
  */
 must_use int profile_of_entries(struct profile *p,

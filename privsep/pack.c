@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/path.h"
 #include "privsep/sandbox_spec.h"
 
 bool
@@ -132,8 +133,8 @@ check_spec(const struct spec *s, struct err *e)
 	struct sandbox_spec sandbox;
 	int r;
 
-	if (s->cwd.len == 0 || s->cwd.data[0] != '/' || bytes_has_nul(s->cwd))
-		return err_set(e, EPROTO, "spec: cwd is not an absolute path");
+	if (!path_is_canonical(s->cwd))
+		return err_set(e, EPROTO, "spec: cwd is not a canonical path");
 	if (s->argv.len == 0)
 		return err_set(e, EPROTO, "spec: argv is empty");
 	if (bytes_has_nul(s->arg0))

@@ -37,7 +37,7 @@ enum env_inherit { ENV_INHERIT_NONE, ENV_INHERIT_CORE, ENV_INHERIT_ALL };
 
 /* One process/start, all views borrowed. */
 struct spec {
-	struct bytes cwd;  /* absolute path without NUL */
+	struct bytes cwd;  /* a canonical path: base/path.h */
 	struct bytes argv; /* list, at least one string */
 	struct bytes arg0; /* valid if has_arg0 */
 	struct bytes env;  /* list: name, value, name, value, ... */
@@ -57,7 +57,7 @@ struct spec {
 /* Append s to out. -EMSGSIZE, -ENOMEM. */
 must_use int spec_pack(const struct spec *s, struct buf *out);
 /*
- * Decode and check every bound: lists whole, argv not empty, cwd absolute, no
+ * Decode and check every bound: lists whole, argv not empty, cwd canonical, no
  * NUL byte in any string, pairs even, enumerations in range, and the sandbox
  * object as sandbox_spec_unpack does. Returns 0 or -EPROTO with e. The views in
  * s point into packed.

@@ -1,9 +1,9 @@
 #include "privsep/sandbox_spec.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/limits.h"
+#include "base/path.h"
 #include "privsep/pack.h"
 
 enum sandbox_flag {
@@ -11,38 +11,6 @@ enum sandbox_flag {
 	FLAG_ROOTS = 1 << 1,
 	FLAGS_ALL = (1 << 2) - 1,
 };
-
-bool
-sandbox_is_subpath(struct bytes name)
-{
-	size_t start = 0;
-
-	if (name.len == 0)
-		return true;
-	if (name.len >= PATH_LEN_MAX || bytes_has_nul(name))
-		return false;
-	for (size_t i = 0; i <= name.len; i++) {
-		struct bytes part = {.data = name.data + start,
-		    .len = i - start};
-
-		if (i < name.len && name.data[i] != '/')
-			continue;
-		if (part.len == 0 || bytes_is(part, ".") ||
-		    bytes_is(part, ".."))
-			return false;
-		start = i + 1;
-	}
-	return true;
-}
-
-bool
-sandbox_is_path(struct bytes path)
-{
-	if (path.len == 0 || path.len >= PATH_LEN_MAX || path.data[0] != '/')
-		return false;
-	return sandbox_is_subpath(
-	    (struct bytes){.data = path.data + 1, .len = path.len - 1});
-}
 
 int
 sandbox_entry_put(struct buf *entries, const struct sandbox_entry *entry)
@@ -109,7 +77,7 @@ check_entry(const struct sandbox_entry *entry, struct err *e)
 		return err_set(e, EPROTO, "sandbox: entry out of range");
 	switch ((enum sandbox_path)entry->path) {
 	case SANDBOX_PATH:
-		if (sandbox_is_path(entry->text))
+		if (path_is_canonical(entry->text))
 			return 0;
 		break;
 	case SANDBOX_GLOB:
@@ -117,7 +85,7 @@ check_entry(const struct sandbox_entry *entry, struct err *e)
 			return 0;
 		break;
 	case SANDBOX_PROJECT_ROOTS:
-		if (sandbox_is_subpath(entry->text))
+		if (path_is_subpath(entry->text))
 			return 0;
 		break;
 	case SANDBOX_ROOT:
@@ -169,7 +137,7 @@ check_roots(struct bytes roots, struct err *e)
 		return err_set(e, EPROTO, "sandbox: bad list of roots");
 	reader_init(&r, roots.data, roots.len);
 	while (strings_next(&r, &path))
-		if (!sandbox_is_path(path))
+		if (!path_is_canonical(path))
 			return err_set(e, EPROTO, "sandbox: bad root");
 	return 0;
 }
@@ -184,7 +152,7 @@ check_spec(const struct sandbox_spec *s, struct err *e)
 	if (s->kind != SANDBOX_RESTRICTED &&
 	    (s->entries.len > 0 || s->glob_scan_max_depth > 0))
 		return err_set(e, EPROTO, "sandbox: entries of another kind");
-	if (s->cwd.len > 0 && !sandbox_is_path(s->cwd))
+	if (s->cwd.len > 0 && !path_is_canonical(s->cwd))
 		return err_set(e, EPROTO, "sandbox: bad cwd");
 	if (!s->has_roots && s->roots.len > 0)
 		return err_set(e, EPROTO, "sandbox: roots that are not there");

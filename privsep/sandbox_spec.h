@@ -87,11 +87,4 @@ must_use int sandbox_spec_pack(const struct sandbox_spec *s, struct buf *out);
 must_use int sandbox_spec_unpack(struct bytes packed, struct sandbox_spec *s,
     struct err *e);
 
-/* Whether path is absolute and canonical as text: "/", or components that are
- * neither empty nor "." nor "..", each after a slash; no NUL; shorter than
- * PATH_LEN_MAX. */
-bool sandbox_is_path(struct bytes path);
-/* Whether name is the same without the first slash, or empty. */
-bool sandbox_is_subpath(struct bytes name);
-
 #endif

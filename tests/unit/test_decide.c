@@ -105,13 +105,13 @@ ceiling_of(enum decide_preset preset, bool network,
     struct decide_ceiling *ceiling, struct plan_path paths[PLAN_PATHS_MAX])
 {
 	static const char *const workspaces[] = {"/ws", "/home/u/proj"};
-	static const char *const protected[] = {"/ws/server"};
+	static const char *const read_only[] = {"/ws/server"};
 
 	decide_ceiling_of(preset, network,
 	    &(struct decide_places){.workspaces = workspaces,
 		.workspace_count = 2,
-		.protected = protected,
-		.protected_count = 1},
+		.read_only = read_only,
+		.read_only_count = 1},
 	    paths, ceiling);
 	return ceiling;
 }
@@ -133,7 +133,7 @@ request_of(const struct words *w)
 	    .names = {.cwd = bytes_of("/ws"),
 		.roots = one_root,
 		.root_count = 1,
-		.tmpdir = "/tmp"}};
+		.tmpdir = bytes_of("/tmp")}};
 }
 
 /* --- what the real client sends ------------------------------------------- */
@@ -353,6 +353,9 @@ static const struct {
     {"g:*.c=r", ENOTSUP, "can only deny"},
     {"g:**/*.c=w", ENOTSUP, "can only deny"},
     {"g:*=r", ENOTSUP, "can only deny"},
+    {"/ws/../etc=w", EINVAL, "not canonical"},
+    {"/ws/=w", EINVAL, "not canonical"},
+    {"roots/../etc=w", EINVAL, "not canonical"},
     {"g:[=d", EINVAL, "malformed"},
     {"g:[z-a]=d", EINVAL, "malformed"},
     {"g:*/../x=d", EINVAL, ".. after a wildcard"},
@@ -445,7 +448,7 @@ the_number_of_rules_is_bounded(void **state)
 	    .entries = entries,
 	    .names = {.roots = roots,
 		.root_count = SANDBOX_ROOTS_MAX,
-		.tmpdir = "/tmp"}};
+		.tmpdir = bytes_of("/tmp")}};
 	struct plan plan;
 	struct err e = {0};
 
@@ -888,7 +891,7 @@ plan_layers(const struct layer *client, const struct layer *top,
 	struct decide_request q = {.sandbox = DECIDE_SANDBOX_RESTRICTED,
 	    .entries = entries,
 	    .entry_count = client->count,
-	    .names = {.tmpdir = "/tmp"}};
+	    .names = {.tmpdir = bytes_of("/tmp")}};
 	struct err e = {0};
 
 	for (size_t i = 0; i < top->count; i++)

@@ -260,6 +260,8 @@ static const struct {
 } malformed[] = {
     {"cwd empty", CWD, {0}},
     {"cwd relative", CWD, {(const uint8_t *)"w", 1}},
+    {"cwd with dots", CWD, {(const uint8_t *)"/w/../x", 7}},
+    {"cwd with a slash at its end", CWD, {(const uint8_t *)"/w/", 3}},
     {"cwd with NUL", CWD, {(const uint8_t *)"/w\0x", 4}},
     {"cwd ends in NUL", CWD, {(const uint8_t *)"/w", 3}},
     {"argv empty", ARGV, {0}},

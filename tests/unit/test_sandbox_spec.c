@@ -291,25 +291,6 @@ bounds_hold_at_their_maximum(void **state)
 	refuse("one root too many", &s);
 }
 
-static void
-a_path_has_a_longest_length(void **state)
-{
-	uint8_t text[PATH_LEN_MAX];
-	struct bytes path = {.data = text, .len = PATH_LEN_MAX - 1};
-
-	(void)state;
-	memset(text, 'a', sizeof text);
-	text[0] = '/';
-	assert_true(sandbox_is_path(path));
-	path.len++;
-	assert_false(sandbox_is_path(path));
-	assert_true(sandbox_is_path(bytes_of("/")));
-	assert_true(sandbox_is_path(bytes_of("/...")));
-	assert_true(sandbox_is_path(bytes_of("/.git")));
-	assert_true(sandbox_is_subpath(bytes_of("")));
-	assert_false(sandbox_is_subpath(bytes_of("/")));
-}
-
 int
 main(void)
 {
@@ -322,7 +303,6 @@ main(void)
 	    cmocka_unit_test(malformed_members_are_refused),
 	    cmocka_unit_test(flags_that_are_none_are_refused),
 	    cmocka_unit_test(bounds_hold_at_their_maximum),
-	    cmocka_unit_test(a_path_has_a_longest_length),
 	};
 
 	return cmocka_run_group_tests_name("sandbox_spec", tests, NULL, NULL);
