@@ -34,9 +34,9 @@ enum compat { COMPAT_CODEX, COMPAT_OPENCLAW };
 
 /* NET_CONFIG.features */
 enum net_feature {
-	NET_FEATURE_SHELL_BASH = 1 << 0, /* shell is bash, else sh */
+	NET_FEATURE_SHELL_BASH = 1 << 0,    /* shell is bash, else sh */
 	NET_FEATURE_ATOMIC_WRITES = 1 << 2, /* fs.atomic_writes */
-	NET_FEATURE_ISOLATED = 1 << 1,	 /* no process has the host's network */
+	NET_FEATURE_ISOLATED = 1 << 1, /* no process has the host's network */
 };
 
 /* The shipped sets of rights; EXEC_CONFIG.preset. */
