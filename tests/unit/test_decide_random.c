@@ -269,7 +269,7 @@ access_is_the_lesser_of_request_and_ceiling(void **state)
 	unsigned int seed = 1;
 
 	(void)state;
-	for (unsigned int round = 0; round < 1500; round++)
+	for (unsigned int round = 0; round < 600; round++)
 		check_random(round, universe, count, &seed, tally);
 	for (size_t i = 0; i < COUNT(tally); i++)
 		assert_true(tally[i] > 1000);
