@@ -289,10 +289,11 @@ worker_watch_remove(struct worker_watches *ws, uint32_t number)
 int
 worker_watch_timeout(const struct worker_watches *ws)
 {
-	int64_t left = ws->checked_ms + RECHECK_MS - now_ms();
+	int64_t left;
 
 	if (ws->count == 0)
 		return -1;
+	left = ws->checked_ms + RECHECK_MS - now_ms();
 	return left < 0 ? 0 : (int)left;
 }
 

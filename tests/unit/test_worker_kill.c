@@ -68,10 +68,10 @@ write_whole(struct rig *rig, const char *text)
 	assert_string_equal(file_get("f"), text);
 }
 
+/* Kill a replacing write at each stop. */
 static void
-a_killed_write_leaves_the_old_or_the_new(void **state)
+kill_at_each(struct rig *rig)
 {
-	struct rig *rig = *state;
 	unsigned int left = 0, stop = 1;
 
 	assert_int_equal(rig_stop(rig), 0);
@@ -85,13 +85,27 @@ a_killed_write_leaves_the_old_or_the_new(void **state)
 		    strcmp(text, "old") == 0 || strcmp(text, "new") == 0);
 		assert_in_range(count, 1, 2);
 		left += count - 1;
+		/* What a kill has left goes with the next write. */
 		write_whole(rig, "old");
 		assert_int_equal(entries_in("."), 1);
 	}
-	/* Between getting its name and losing it: after one call, before the
-	 * next. On a filesystem without nameless files there are more. */
 	print_message("# %u stops, a file beside left at %u\n", stop, left);
 	assert_in_range(stop, 10, STOPS_MAX);
+}
+
+static void
+a_killed_write_leaves_the_old_or_the_new(void **state)
+{
+	kill_at_each(*state);
+}
+
+static void
+the_same_holds_without_nameless_files(void **state)
+{
+	struct rig *rig = *state;
+
+	rig->without_nameless = true;
+	kill_at_each(rig);
 }
 
 static void
@@ -119,6 +133,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    WORKER_TEST(a_killed_write_leaves_the_old_or_the_new),
+	    WORKER_TEST(the_same_holds_without_nameless_files),
 	    WORKER_TEST(a_killed_first_write_leaves_nothing_or_all),
 	};
 

@@ -92,17 +92,14 @@ stop_swapper(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Whatever answer comes; how often it was success is counted. */
-static unsigned int
+/* Whatever answer comes: success is not what is asked here. */
+static void
 receive_any(struct rig *rig)
 {
 	struct msg m;
-	bool done;
 
 	rig_receive(rig, &m);
-	done = m.type != MSG_FS_FAILED;
 	msg_done(&m);
-	return done;
 }
 
 static void
@@ -110,7 +107,6 @@ remove_stays_inside(void **state)
 {
 	int64_t end = now_ms() + RACE_MS;
 	struct rig *rig = *state;
-	unsigned int done = 0;
 	pid_t swapper;
 
 	make_outside();
@@ -119,11 +115,10 @@ remove_stays_inside(void **state)
 	while (now_ms() < end) {
 		make_tree("w");
 		rig_remove(rig, "w", FS_REMOVE_RECURSIVE | FS_REMOVE_FORCE);
-		done += receive_any(rig);
+		receive_any(rig);
 	}
 	stop_swapper(swapper);
 	check_outside();
-	assert_int_not_equal(done, 0);
 }
 
 /* Whether name is a directory, not a link, with what only outside has. */
@@ -143,7 +138,6 @@ copy_stays_inside(void **state)
 {
 	int64_t end = now_ms() + RACE_MS;
 	struct rig *rig = *state;
-	unsigned int done = 0;
 	pid_t swapper;
 
 	make_outside();
@@ -151,14 +145,13 @@ copy_stays_inside(void **state)
 	swapper = start_swapper("w/d", "w/l");
 	while (now_ms() < end) {
 		rig_copy(rig, "w", "copy", true);
-		done += receive_any(rig);
+		receive_any(rig);
 		assert_false(is_from_outside("copy/d"));
 		assert_false(is_from_outside("copy/l"));
 		remove_all("copy");
 	}
 	stop_swapper(swapper);
 	check_outside();
-	assert_int_not_equal(done, 0);
 }
 
 static void
@@ -177,7 +170,7 @@ copying_to_a_swapped_place_stays_inside(void **state)
 	swapper = start_swapper("w/d", "w/l");
 	while (now_ms() < end) {
 		rig_copy(rig, "s", "w", true);
-		(void)receive_any(rig);
+		receive_any(rig);
 	}
 	stop_swapper(swapper);
 	check_outside();

@@ -125,14 +125,12 @@ wide_trees_are_removed(void **state)
 	char name[64];
 
 	make_dir("wide");
-	for (unsigned int i = 0; i < 3000; i++) {
-		(void)snprintf(name, sizeof name, "wide/entry-%06u", i);
-		if (i % 2 == 0) {
-			file_put(name, "");
-			continue;
-		}
+	for (unsigned int i = 0; i < 1500; i++) {
+		(void)snprintf(name, sizeof name, "wide/file-%06u", i);
+		file_put(name, "");
+		(void)snprintf(name, sizeof name, "wide/directory-%06u", i);
 		make_dir(name);
-		(void)strcat(name, "/f");
+		(void)snprintf(name, sizeof name, "wide/directory-%06u/f", i);
 		file_put(name, "");
 	}
 	rig_remove(rig, "wide", RF);

@@ -1,9 +1,12 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "exec/worker_dir.h"
+#include "exec/worker_walk.h"
 #include "tests/unit/worker.h"
 
 static const char kinds[] = {
@@ -344,6 +347,81 @@ a_walk_at_its_maxima_is_whole(void **state)
 	msg_done(&m);
 }
 
+/* The last entry is an error with this number, and the only one. */
+static void
+check_last_error(struct bytes entries, uint32_t want)
+{
+	uint32_t errnum = 0;
+	struct bytes name;
+	struct reader r;
+	uint8_t kind;
+
+	reader_init(&r, entries.data, entries.len);
+	while (r.left > 0) {
+		assert_int_equal(errnum, 0);
+		assert_true(buf_get_u8(&r, &kind));
+		assert_true(buf_get_string(&r, &name, PATH_LEN_MAX - 1));
+		if (kind == FS_ENTRY_ERROR)
+			assert_true(buf_get_u32(&r, &errnum));
+	}
+	assert_int_equal(errnum, want);
+}
+
+static void
+listings_are_bounded(void **state)
+{
+	struct rig *rig = *state;
+	const struct worker_walk_options o = {.depth_max = 1,
+	    .directories_max = 10,
+	    .entries_max = 10};
+	enum fs_failure why = FS_FAILURE_ERRNO;
+	bool truncated = false;
+	scoped_buf out;
+
+	make_dir("w");
+	file_put("w/a", "");
+	file_put("w/b", "");
+	/* Room for one entry of a directory, and for one of a walk. */
+	buf_init(&out, 1 + 4 + 1);
+	assert_int_equal(worker_dir_list((const char *)at(rig, "w").data, &out,
+			     &why),
+	    -EMSGSIZE);
+	assert_int_equal(why, FS_FAILURE_LISTING_TOO_LARGE);
+	buf_done(&out);
+	buf_init(&out, 1 + 4 + at(rig, "w/a").len);
+	assert_int_equal(worker_walk((const char *)at(rig, "w").data, &o, &out,
+			     &truncated),
+	    0);
+	assert_true(truncated);
+	assert_int_equal(out.len, out.max);
+}
+
+static void
+a_walk_tells_paths_that_are_too_long(void **state)
+{
+	struct rig *rig = *state;
+	char name[NAME_MAX + 1];
+	int next, fd;
+	struct msg m;
+
+	memset(name, 'n', NAME_MAX);
+	name[NAME_MAX] = '\0';
+	make_dir("w");
+	fd = open("w", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (unsigned int i = 0; i < 20; i++) {
+		assert_int_equal(mkdirat(fd, name, 0755), 0);
+		next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		(void)close(fd);
+		fd = next;
+	}
+	(void)close(fd);
+	walk(rig, "w", (struct bounds){0, 64, 100, 100});
+	rig_answer(rig, MSG_FS_LISTING, &m);
+	assert_int_equal(m.u.fs_listing.truncated, 0);
+	check_last_error(m.u.fs_listing.entries, ENAMETOOLONG);
+	msg_done(&m);
+}
+
 int
 main(void)
 {
@@ -359,6 +437,8 @@ main(void)
 	    WORKER_TEST(a_walk_of_the_root_has_one_slash),
 	    WORKER_TEST(a_walk_past_the_maxima_ends_the_worker),
 	    WORKER_TEST(a_walk_at_its_maxima_is_whole),
+	    WORKER_TEST(a_walk_tells_paths_that_are_too_long),
+	    WORKER_TEST(listings_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

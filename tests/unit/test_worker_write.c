@@ -1,8 +1,9 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -312,6 +313,57 @@ want_of_space_leaves_the_old_contents(void **state)
 	assert_int_equal(mode_of("f"), 0640);
 }
 
+/* A full filesystem of 64 KiB at "full", with "full/f" on it. */
+static bool
+make_full(void)
+{
+	char block[4096];
+	int fd;
+
+	memset(block, 'x', sizeof block);
+	assert_int_equal(mkdir("full", 0755), 0);
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", "full", "tmpfs", 0, "size=64k") < 0)
+		return false;
+	file_put("full/f", "old contents");
+	fd = open("full/rest", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	while (write(fd, block, sizeof block) > 0)
+		continue;
+	(void)close(fd);
+	return true;
+}
+
+static void
+a_full_disk_leaves_the_old_contents(void **state)
+{
+	struct rig *rig = *state;
+	char text[8192];
+
+	if (!make_full())
+		skip();
+	memset(text, 'n', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	assert_int_equal(rig_stop(rig), 0);
+	rig_start(rig);
+	rig_write_file(rig, "full/f", text, false);
+	rig_failed(rig, FS_FAILURE_ERRNO, ENOSPC);
+	assert_string_equal(file_get("full/f"), "old contents");
+	rig_write_file(rig, "full/f", text, true);
+	rig_failed(rig, FS_FAILURE_OLD_KEPT, ENOSPC);
+	assert_string_equal(file_get("full/f"), "old contents");
+	rig_write_file(rig, "full/new", text, true);
+	rig_failed(rig, FS_FAILURE_OLD_KEPT, ENOSPC);
+	assert_int_equal(entries_in("full"), 2);
+	rig_write_file(rig, "full/f", "new contents", false);
+	rig_done(rig);
+	file_put("big", text);
+	rig_copy(rig, "big", "full/copy", false);
+	rig_failed(rig, FS_FAILURE_ERRNO, ENOSPC);
+	assert_int_equal(rig_stop(rig), 0);
+	assert_int_equal(umount("full"), 0);
+}
+
 static void
 atomic_writing_replaces_the_file(void **state)
 {
@@ -345,179 +397,6 @@ atomic_writing_works_for_the_longest_name(void **state)
 	assert_string_equal(file_get(name), "new");
 }
 
-static void
-read_block(struct rig *rig, uint32_t handle, uint64_t offset, uint32_t len)
-{
-	const struct msg_fs_read_block m = {.number = ++rig->number,
-	    .handle = handle,
-	    .offset = offset,
-	    .len = len};
-
-	assert_int_equal(channel_send_fs_read_block(rig->net, &m, NULL, 0), 0);
-}
-
-static void
-write_block(struct rig *rig, uint32_t handle, uint64_t offset, struct bytes b)
-{
-	const struct msg_fs_write_block m = {.number = ++rig->number,
-	    .handle = handle,
-	    .offset = offset,
-	    .data = b};
-
-	assert_int_equal(channel_send_fs_write_block(rig->net, &m, NULL, 0), 0);
-}
-
-static void
-close_handle(struct rig *rig, uint32_t handle)
-{
-	const struct msg_fs_close m = {.number = ++rig->number,
-	    .handle = handle};
-
-	assert_int_equal(channel_send_fs_close(rig->net, &m, NULL, 0), 0);
-	rig_done(rig);
-}
-
-static void
-check_block(struct rig *rig, const char *want, bool eof)
-{
-	struct msg m;
-
-	rig_answer(rig, MSG_FS_BLOCK, &m);
-	assert_int_equal(m.u.fs_block.number, rig->number);
-	assert_true(bytes_is(m.u.fs_block.data, want));
-	assert_int_equal(m.u.fs_block.eof, eof);
-	msg_done(&m);
-}
-
-static void
-blocks_are_read_by_handle(void **state)
-{
-	struct rig *rig = *state;
-
-	file_put("f", "hello world");
-	rig_open(rig, 7, "f", false);
-	rig_done(rig);
-	read_block(rig, 7, 0, 5);
-	check_block(rig, "hello", false);
-	read_block(rig, 7, 6, 100);
-	check_block(rig, "world", true);
-	read_block(rig, 7, 6, 5);
-	check_block(rig, "world", false);
-	read_block(rig, 7, 50, 5);
-	check_block(rig, "", true);
-	read_block(rig, 7, UINT64_MAX, FS_BLOCK_MAX);
-	check_block(rig, "", true);
-	write_block(rig, 7, 0, bytes_of("x"));
-	rig_failed(rig, FS_FAILURE_ERRNO, EBADF);
-	close_handle(rig, 7);
-	close_handle(rig, 7);
-	read_block(rig, 7, 0, 1);
-	rig_failed(rig, FS_FAILURE_UNKNOWN_HANDLE, ENOENT);
-	write_block(rig, 7, 0, bytes_of("x"));
-	rig_failed(rig, FS_FAILURE_UNKNOWN_HANDLE, ENOENT);
-}
-
-static void
-blocks_are_written_by_handle(void **state)
-{
-	struct rig *rig = *state;
-	char want[] = "abc\0\0de";
-	char got[8];
-	int fd;
-
-	file_put("f", "old contents");
-	rig_open(rig, 0, "f", true);
-	rig_done(rig);
-	assert_string_equal(file_get("f"), "");
-	write_block(rig, 0, 0, bytes_of("abc"));
-	rig_done(rig);
-	write_block(rig, 0, 5, bytes_of("de"));
-	rig_done(rig);
-	read_block(rig, 0, 0, 1);
-	rig_failed(rig, FS_FAILURE_ERRNO, EBADF);
-	write_block(rig, 0, UINT64_MAX, bytes_of("x"));
-	rig_failed(rig, FS_FAILURE_ERRNO, EINVAL);
-	fd = open("f", O_RDONLY | O_CLOEXEC);
-	assert_int_equal(read(fd, got, sizeof got), 7);
-	assert_memory_equal(got, want, 7);
-	(void)close(fd);
-}
-
-static void
-a_whole_block_passes_both_ways(void **state)
-{
-	struct rig *rig = *state;
-	uint8_t *block = malloc(FS_BLOCK_MAX);
-	struct msg m;
-
-	for (size_t i = 0; i < FS_BLOCK_MAX; i++)
-		block[i] = (uint8_t)(i * 7 >> 3);
-	rig_open(rig, 1, "f", true);
-	rig_done(rig);
-	rig_open(rig, 2, "f", false);
-	rig_done(rig);
-	write_block(rig, 1, 3,
-	    (struct bytes){.data = block, .len = FS_BLOCK_MAX});
-	rig_done(rig);
-	read_block(rig, 2, 3, FS_BLOCK_MAX);
-	rig_answer(rig, MSG_FS_BLOCK, &m);
-	assert_int_equal(m.u.fs_block.data.len, FS_BLOCK_MAX);
-	assert_memory_equal(m.u.fs_block.data.data, block, FS_BLOCK_MAX);
-	assert_int_equal(m.u.fs_block.eof, 0);
-	msg_done(&m);
-	free(block);
-}
-
-static void
-handles_are_counted(void **state)
-{
-	struct rig *rig = *state;
-
-	file_put("f", "x");
-	for (uint32_t i = 0; i < FS_HANDLES_MAX; i++) {
-		rig_open(rig, i, "f", false);
-		rig_done(rig);
-	}
-	rig_open(rig, FS_HANDLES_MAX, "f", false);
-	rig_failed(rig, FS_FAILURE_ERRNO, EMFILE);
-	close_handle(rig, 5);
-	rig_open(rig, FS_HANDLES_MAX, "f", false);
-	rig_done(rig);
-	read_block(rig, FS_HANDLES_MAX, 0, 1);
-	check_block(rig, "x", false);
-}
-
-static void
-a_handle_twice_ends_the_worker(void **state)
-{
-	struct rig *rig = *state;
-
-	file_put("f", "x");
-	rig_open(rig, 1, "f", false);
-	rig_done(rig);
-	rig_open(rig, 1, "f", false);
-	assert_true(rig_is_readable(rig, WORKER_DEADLINE_MS));
-	assert_int_equal(rig_stop(rig), 1 << 8);
-}
-
-static void
-an_empty_or_long_block_ends_the_worker(void **state)
-{
-	struct rig *rig = *state;
-
-	read_block(rig, 1, 0, 0);
-	assert_true(rig_is_readable(rig, WORKER_DEADLINE_MS));
-	assert_int_equal(rig_stop(rig), 1 << 8);
-	rig_start(rig);
-	read_block(rig, 1, 0, FS_BLOCK_MAX + 1);
-	assert_true(rig_is_readable(rig, WORKER_DEADLINE_MS));
-	assert_int_equal(rig_stop(rig), 1 << 8);
-	rig_start(rig);
-	write_block(rig, 1, 0, bytes_of(""));
-	assert_true(rig_is_readable(rig, WORKER_DEADLINE_MS));
-	assert_int_equal(rig_stop(rig), 1 << 8);
-}
-
 int
 main(void)
 {
@@ -533,14 +412,9 @@ main(void)
 	    WORKER_TEST(large_contents_come_as_a_memfd),
 	    WORKER_TEST(an_unsealed_memfd_ends_the_worker),
 	    WORKER_TEST(want_of_space_leaves_the_old_contents),
+	    WORKER_TEST(a_full_disk_leaves_the_old_contents),
 	    WORKER_TEST(atomic_writing_replaces_the_file),
 	    WORKER_TEST(atomic_writing_works_for_the_longest_name),
-	    WORKER_TEST(blocks_are_read_by_handle),
-	    WORKER_TEST(blocks_are_written_by_handle),
-	    WORKER_TEST(a_whole_block_passes_both_ways),
-	    WORKER_TEST(handles_are_counted),
-	    WORKER_TEST(a_handle_twice_ends_the_worker),
-	    WORKER_TEST(an_empty_or_long_block_ends_the_worker),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,17 +3,41 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "exec/worker_fs.h"
+#include "exec/worker_remove.h"
 #include "privsep/filters.h"
 #include "privsep/lockdown.h"
 #include "privsep/privdrop.h"
+
+/* From now on openat with O_TMPFILE says what a filesystem without it says. */
+static int
+refuse_nameless(void)
+{
+	struct sock_filter code[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		offsetof(struct seccomp_data, args[2])),
+	    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 0,
+		1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {.len = COUNT(code), .filter = code};
+
+	return lockdown(&program);
+}
 
 void
 rig_start(struct rig *rig)
@@ -25,7 +49,9 @@ rig_start(struct rig *rig)
 	assert_true(rig->pid >= 0);
 	if (rig->pid == 0) {
 		(void)close(fds[0]);
-		if (privdrop_no_new_privs() < 0 || lockdown(&filter_worker) < 0)
+		if (privdrop_no_new_privs() < 0 ||
+		    (rig->without_nameless && refuse_nameless() < 0) ||
+		    lockdown(&filter_worker) < 0)
 			_exit(99);
 		_exit(worker_fs_run(fds[1]));
 	}
@@ -258,17 +284,12 @@ entries_in(const char *dir)
 	return count - 2;
 }
 
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 void
 remove_all(const char *dir)
 {
-	(void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_CHDIR);
+	char path[PATH_LEN_MAX];
+
+	/* Not nftw, which gives up on paths that are too long. */
+	if (realpath(dir, path) != NULL)
+		assert_int_equal(worker_remove(path, true, true), 0);
 }

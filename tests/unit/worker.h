@@ -16,8 +16,9 @@
 struct rig {
 	struct channel *net;
 	pid_t pid;
-	char dir[64];	 /* absolute */
-	uint32_t number; /* of the last request */
+	char dir[64];	       /* absolute */
+	uint32_t number;       /* of the last request */
+	bool without_nameless; /* for rig_start: a system without O_TMPFILE */
 };
 
 /* cmocka setup and teardown; *state is the rig. The teardown checks that the
