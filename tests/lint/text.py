@@ -59,8 +59,11 @@ def main():
         "files are short": list(lengths()),
         "nothing names a machine or a registry": grep(ELSEWHERE, names),
         "nothing is left for later": grep(UNFINISHED, names),
-        "C does without unbounded and unchecked functions":
-            grep(FORBIDDEN, lint.sources(), lint.code),
+        # Tests fill arrays of their own and call the shell; they may.
+        "C does without unbounded and unchecked functions": grep(
+            FORBIDDEN, [name for name in lint.sources()
+                        if not name.startswith(("tests/", "fuzz/"))],
+            lint.code),
         "lines end clean": list(blanks(
             [name for name in names if not name.endswith(".patch")])),
         "C is 80 columns wide": [
