@@ -32,6 +32,10 @@ if (!skip) {
 }
 const serveBinary = path.join(tree, 'sallyport');
 
+// Those of tests that failed half-way.
+const running = new Set();
+after(() => running.forEach((s) => s.child.kill('SIGKILL')));
+
 class Supervisor {
 	constructor(args = [], options = {}) {
 		this.stdout = '';
@@ -45,9 +49,8 @@ class Supervisor {
 		this.exit = new Promise((resolve) =>
 			this.child.on('close', (code, signal) =>
 				resolve(code ?? signal)));
-		const killer = () => this.child.kill('SIGKILL');
-		process.on('exit', killer);
-		this.child.on('close', () => process.removeListener('exit', killer));
+		running.add(this);
+		this.child.on('close', () => running.delete(this));
 	}
 
 	/** mode: what a stand-in is to do wrong. */
