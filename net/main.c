@@ -65,6 +65,7 @@ main(void)
 	(void)signal(SIGXFSZ, SIG_IGN);
 	TAILQ_INIT(&n.connections);
 	TAILQ_INIT(&n.sessions);
+	TAILQ_INIT(&n.finished);
 	n.supervisor =
 	    channel_new(ROLE_FD_SUPERVISOR, ROLE_NET, ROLE_SUPERVISOR);
 	n.exec = channel_new(ROLE_FD_EXEC, ROLE_NET, ROLE_EXEC);

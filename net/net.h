@@ -19,6 +19,8 @@ struct session;
 
 TAILQ_HEAD(connection_list, connection);
 TAILQ_HEAD(session_list, session);
+struct process;
+TAILQ_HEAD(finished_list, process);
 
 struct net {
 	struct config config;
@@ -30,7 +32,9 @@ struct net {
 	struct connection_list connections;
 	struct session_list sessions;
 	uint64_t connection_count, session_count, detached_count;
-	uint64_t process_count;	  /* all sessions, retained ones included */
+	uint64_t process_count;	       /* of all sessions, not closed */
+	struct finished_list finished; /* closed processes, oldest first */
+	uint64_t finished_count, finished_bytes;
 	uint64_t message_bytes;	  /* of limits.message_budget in use */
 	uint64_t last_connection; /* serial given out last */
 	uint32_t last_session, last_number;

@@ -69,12 +69,18 @@ process_free(struct process *p)
 	for (size_t i = 0; i < 2; i++)
 		stream_close(&p->streams[i]);
 	input_close(&p->input);
-	output_done(&p->output);
 	while (!TAILQ_EMPTY(&p->write_ids))
 		process_forget_write_id(p);
 	TAILQ_REMOVE(&s->processes, p, link);
-	s->process_count--;
-	s->net->process_count--;
+	if (p->state == PROCESS_CLOSED) {
+		TAILQ_REMOVE(&s->net->finished, p, finished_link);
+		s->net->finished_count--;
+		s->net->finished_bytes -= p->output.kept;
+	} else {
+		s->process_count--;
+		s->net->process_count--;
+	}
+	output_done(&p->output);
 	free(id.heap);
 	free(p);
 }
@@ -138,11 +144,30 @@ retention_passed(struct timer *t)
 	process_free(container_of(t, struct process, retention));
 }
 
+/* From now on p only waits to be read, or to make room for others. */
+static void
+keep_for_reading(struct process *p)
+{
+	struct net *n = p->session->net;
+	const struct limits *l = &n->config.limits;
+
+	p->session->process_count--;
+	n->process_count--;
+	TAILQ_INSERT_TAIL(&n->finished, p, finished_link);
+	n->finished_count++;
+	n->finished_bytes += p->output.kept;
+	timer_set(n->lws, &p->retention, l->process_retention,
+	    retention_passed);
+	while (TAILQ_FIRST(&n->finished) != p &&
+	       (n->finished_count > l->finished_max ||
+		   n->finished_bytes > l->finished_output))
+		process_free(TAILQ_FIRST(&n->finished));
+}
+
 /* After the exit and the end of every stream comes the last event. */
 static void
 close_if_over(struct process *p)
 {
-	struct net *n = p->session->net;
 	struct jsonw w;
 	struct buf text;
 	uint64_t seq;
@@ -157,9 +182,8 @@ close_if_over(struct process *p)
 		notify_begin(p, "process/closed", seq, &w, &text);
 		notify_end(p, &w);
 	}
-	timer_set(n->lws, &p->retention, n->config.limits.process_retention,
-	    retention_passed);
 	process_wake(p);
+	keep_for_reading(p);
 }
 
 void

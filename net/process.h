@@ -32,12 +32,15 @@ struct write_id {
 
 struct process {
 	TAILQ_ENTRY(process) link;
+	TAILQ_ENTRY(process) finished_link; /* once closed */
 	struct session *session;
 	struct bytes id; /* the client's key; heap, owned */
 	enum process_state state;
 	bool tty;
-	bool terminate_wanted, interrupt_wanted; /* asked for while starting */
-	uint32_t number;			 /* of PROCESS_START */
+	/* Asked for while starting: */
+	bool terminate_wanted, interrupt_wanted, close_stdin_wanted;
+	uint32_t rows_wanted, cols_wanted; /* 0: not asked for */
+	uint32_t number;		   /* of PROCESS_START */
 	struct lease_id lease;
 	const char *sandbox_type;
 	struct rpc_later start;

@@ -164,6 +164,8 @@ on_process_close_stdin(struct connection *c, const struct rpc_id *id,
 		    "by process/write");
 		return;
 	}
+	if (process->state == PROCESS_STARTING)
+		process->close_stdin_wanted = true;
 	input_finish(&process->input);
 	rpc_result_empty(c, id);
 }
@@ -188,6 +190,8 @@ on_process_resize(struct connection *c, const struct rpc_id *id,
 		    "process has no terminal");
 		return;
 	}
+	process->rows_wanted = (uint32_t)p->rows.v;
+	process->cols_wanted = (uint32_t)p->cols.v;
 	if (process->state == PROCESS_RUNNING &&
 	    net_exec(c->net, process_resize, .session = c->session->id.v,
 		.lease = process->lease.v, .rows = (uint32_t)p->rows.v,

@@ -127,8 +127,15 @@ process_wake(struct process *p)
 void
 process_drop_waiters(struct process *p)
 {
-	while (!TAILQ_EMPTY(&p->waiters))
-		waiter_free(TAILQ_FIRST(&p->waiters));
+	while (!TAILQ_EMPTY(&p->waiters)) {
+		struct waiter *waiter = TAILQ_FIRST(&p->waiters);
+		struct connection *c = p->session->connection;
+
+		/* It did not start after all. */
+		if (c != NULL)
+			process_unknown(c, &waiter->later.id, p->id);
+		waiter_free(waiter);
+	}
 }
 
 static void
@@ -166,7 +173,7 @@ on_process_read(struct connection *c, const struct rpc_id *id,
 	struct process *process = process_find(c->session, p->process_id);
 	uint64_t max = p->max_bytes.present ? p->max_bytes.v : UINT64_MAX;
 
-	if (process == NULL || process->state == PROCESS_STARTING) {
+	if (process == NULL) {
 		process_unknown(c, id, p->process_id);
 		return;
 	}

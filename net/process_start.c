@@ -216,7 +216,7 @@ has_room(struct connection *c, const struct rpc_id *id)
 	if (c->session->process_count >= l->session_processes_max) {
 		rpc_error(c, id, RPC_INVALID_REQUEST,
 		    "busy: the session has %llu processes, at most %llu are "
-		    "allowed, finished ones included; try again later",
+		    "allowed; try again later",
 		    (unsigned long long)c->session->process_count,
 		    (unsigned long long)l->session_processes_max);
 		return false;
@@ -361,6 +361,27 @@ answer_started(struct process *p)
 	rpc_later_done(n, &p->start);
 }
 
+/* What was asked for before the process ran. */
+static void
+carry_out_wanted(struct process *p)
+{
+	struct net *n = p->session->net;
+	uint32_t session = p->session->id.v, lease = p->lease.v;
+
+	if (p->close_stdin_wanted)
+		input_finish(&p->input);
+	if (p->rows_wanted > 0)
+		(void)net_exec(n, process_resize, .session = session,
+		    .lease = lease, .rows = p->rows_wanted,
+		    .cols = p->cols_wanted);
+	if (p->interrupt_wanted)
+		(void)net_exec(n, process_signal, .session = session,
+		    .lease = lease, .signum = 2 /* SIGINT */);
+	if (p->terminate_wanted)
+		(void)net_exec(n, process_terminate, .session = session,
+		    .lease = lease);
+}
+
 void
 process_on_started(struct net *n, struct msg *m)
 {
@@ -385,12 +406,7 @@ process_on_started(struct net *n, struct msg *m)
 		stream_open(&p->streams[1], p, msg_take_fd(m, at),
 		    STREAM_STDERR);
 	}
-	if (p->interrupt_wanted)
-		(void)net_exec(n, process_signal, .session = p->session->id.v,
-		    .lease = p->lease.v, .signum = 2 /* SIGINT */);
-	if (p->terminate_wanted)
-		(void)net_exec(n, process_terminate,
-		    .session = p->session->id.v, .lease = p->lease.v);
+	carry_out_wanted(p);
 }
 
 void
