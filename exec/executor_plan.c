@@ -83,6 +83,25 @@ tmpdir_of(const struct exec_config *config)
 	return tmpdir;
 }
 
+/* What was made for the session as a whole gives neither. */
+static int
+check_session(const struct exec_config *config, struct plan *plan,
+    struct err *e)
+{
+	bool own_view = plan->own_view;
+
+	if (!own_view &&
+	    plan->network_enabled == config->ceiling.network_enabled)
+		return 0;
+	plan_done(plan);
+	return err_set(e, ENOTSUP,
+	    own_view
+		? "Codex process filesystem sandbox restrictions cannot be "
+		  "enforced by the backend."
+		: "Codex network restrictions cannot be enforced by the "
+		  "sandbox backend.");
+}
+
 int
 executor_plan(const struct exec_config *config,
     const struct plan_request *request, struct plan *plan, struct err *e)
@@ -113,13 +132,7 @@ executor_plan(const struct exec_config *config,
 			.glob_scan_max_depth = spec.glob_scan_max_depth},
 		    &config->ceiling, plan, e);
 	lists_done(&l);
-	/* Neither does what was made for the session as a whole give. */
-	if (r == 0 && (plan->own_view || plan->network_enabled !=
-					     config->ceiling.network_enabled)) {
-		plan_done(plan);
-		return err_set(e, ENOTSUP,
-		    "Codex process filesystem sandbox restrictions cannot be "
-		    "enforced by the backend.");
-	}
+	if (r == 0)
+		r = check_session(config, plan, e);
 	return r;
 }

@@ -20,6 +20,7 @@ view_init(struct view *v, const struct exec_config *config,
 	    .proc = -1,
 	    .cpus = -1,
 	    .resolv = -1};
+	buf_init(&v->sockets, VIEW_SOCKETS_MAX);
 	for (size_t i = 0; i < VIEW_DEVICES; i++)
 		v->devices[i] = -1;
 	for (size_t i = 0; i < WORKSPACES_MAX; i++)
@@ -34,6 +35,7 @@ view_done(struct view *v)
 	fd_close(&v->cpus);
 	fd_close(&v->resolv);
 	free(v->resolv_path);
+	buf_done(&v->sockets);
 	for (size_t i = 0; i < VIEW_DEVICES; i++)
 		fd_close(&v->devices[i]);
 	for (size_t i = 0; i < WORKSPACES_MAX; i++)
@@ -80,6 +82,8 @@ view_open(struct view *v, struct err *e)
 		r = open_resolv(v, e);
 	if (r == 0)
 		r = view_open_workspaces(v, e);
+	if (r == 0)
+		r = view_open_sockets(v, e);
 	return r;
 }
 
@@ -96,6 +100,8 @@ view_build(struct view *v, struct err *e)
 			r = view_build_passwd(v, e);
 		if (r == 0)
 			r = view_build_workspaces(v, e);
+		if (r == 0)
+			r = view_build_sockets(v, e);
 		if (r == 0)
 			r = view_seal(v, e);
 	}

@@ -13,7 +13,9 @@
 #include "exec/config.h"
 #include "exec/nsmake.h"
 
-#define VIEW_DEVICES 6
+#define VIEW_DEVICES	 6
+/* Bytes that the list of the host's unix sockets may have: many thousands. */
+#define VIEW_SOCKETS_MAX (4u * MIB)
 extern const char *const view_devices[VIEW_DEVICES];
 
 struct view {
@@ -21,8 +23,9 @@ struct view {
 	struct identity id;
 	/* Detached mounts, -1 where there is none. */
 	int root, proc, cpus, resolv;
-	bool tell;	   /* the words of a failure name no path of the host */
-	char *resolv_path; /* owned; of resolv, else NULL */
+	bool tell; /* the words of a failure name no path of the host */
+	struct buf sockets; /* the host's, as /proc/net/unix lists them */
+	char *resolv_path;  /* owned; of resolv, else NULL */
 	int devices[VIEW_DEVICES];
 	int workspaces[WORKSPACES_MAX];
 };
@@ -69,6 +72,17 @@ must_use int view_make_point(const struct view *v, const char *path,
  * files up change, and those of files that are made. */
 void view_as_child(const struct view *v);
 void view_as_self(void);
+
+/*
+ * view_sockets.c: with the network restricted, unix sockets of the host are
+ * covered wherever the view would show them, since connecting to one needs
+ * neither a writable mount nor the network. Those made later are not.
+ */
+must_use int view_open_sockets(struct view *v, struct err *e);
+must_use int view_build_sockets(struct view *v, struct err *e);
+
+/* Whether path lies below dir. */
+bool view_is_below(const char *path, const char *dir);
 
 /* view_passwd.c: a passwd entry for the child, if it has none. */
 must_use int view_build_passwd(const struct view *v, struct err *e);

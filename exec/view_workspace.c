@@ -257,8 +257,8 @@ view_build_workspaces(struct view *v, struct err *e)
 
 /* --- protected files ----------------------------------------------------- */
 
-static bool
-is_below(const char *path, const char *dir)
+bool
+view_is_below(const char *path, const char *dir)
 {
 	size_t len = strlen(dir);
 
@@ -274,7 +274,7 @@ workspace_above(const struct exec_config *c, const char *path)
 	for (size_t i = 0; i < c->workspace_count; i++) {
 		size_t len = strlen(c->workspaces[i].path);
 
-		if (len > best && is_below(path, c->workspaces[i].path))
+		if (len > best && view_is_below(path, c->workspaces[i].path))
 			best = len;
 	}
 	return best;

@@ -87,10 +87,11 @@ static void
 an_interrupt_reaches_the_group(void **state)
 {
 	struct fixture *f = *state;
-	/* The outer shell runs its trap only when the inner one is dead. */
+	/* The shell runs its trap only when the program in front is dead. */
 	const struct driver_start s = {
-	    .argv = SH("trap 'echo outer; exit 7' "
-		       "INT; sh -c 'echo ready; sleep 1000'; true")};
+	    .argv = SH(
+		"trap 'echo outer; exit 7' "
+		"INT; perl -e '$| = 1; print \"ready\\n\"; sleep 1000'; true")};
 	struct msg_process_signal m = {.session = 1, .signum = SIGINT};
 
 	fixture_start(f, &s);
