@@ -41,7 +41,7 @@ struct order {
 	/* Its confinement */
 	const int *ns; /* TEMPLATE_NS descriptors, -1 where absent */
 	struct identity id;
-	uint64_t bounding; /* exec's bounding set */
+	uint64_t bounding;    /* exec's bounding set */
 	bool become;	      /* exec is root: turn to id.uid and id.gid */
 	bool userns;	      /* an own user namespace, with the maps below */
 	bool dumpable;	      /* needed to write those maps as a plain user */
