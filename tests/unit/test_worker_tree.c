@@ -139,26 +139,6 @@ wide_trees_are_removed(void **state)
 }
 
 static void
-directories_without_rights_are_removed_if_empty(void **state)
-{
-	struct rig *rig = *state;
-
-	if (geteuid() == 0)
-		skip();
-	make_dir("d");
-	make_dir("d/closed");
-	assert_int_equal(chmod("d/closed", 0), 0);
-	rig_remove(rig, "d", RF);
-	rig_done(rig);
-	make_dir("e");
-	file_put("e/f", "");
-	assert_int_equal(chmod("e", 0555), 0);
-	rig_remove(rig, "e", RF);
-	rig_failed(rig, FS_FAILURE_ERRNO, EACCES);
-	assert_int_equal(chmod("e", 0755), 0);
-}
-
-static void
 a_copied_file_keeps_mode_and_time(void **state)
 {
 	struct rig *rig = *state;
@@ -376,7 +356,6 @@ main(void)
 	    WORKER_TEST(what_remove_takes),
 	    WORKER_TEST(trees_deeper_than_a_path_are_copied_and_removed),
 	    WORKER_TEST(wide_trees_are_removed),
-	    WORKER_TEST(directories_without_rights_are_removed_if_empty),
 	    WORKER_TEST(a_copied_file_keeps_mode_and_time),
 	    WORKER_TEST(a_copy_onto_itself_changes_nothing),
 	    WORKER_TEST(holes_stay_holes),

@@ -253,23 +253,6 @@ a_walk_tells_names_that_are_not_utf8(void **state)
 }
 
 static void
-a_walk_tells_what_it_cannot_enter(void **state)
-{
-	struct rig *rig = *state;
-
-	if (geteuid() == 0)
-		skip();
-	make_dir("w");
-	make_dir("w/closed");
-	file_put("w/f", "");
-	assert_int_equal(chmod("w/closed", 0), 0);
-	walk(rig, "w", (struct bounds){0, 10, 100, 100});
-	check_listing(rig, "w/closed:d w/f:f w/closed:e13", false);
-	walk(rig, "w/closed", (struct bounds){0, 10, 100, 100});
-	rig_failed(rig, FS_FAILURE_ERRNO, EACCES);
-}
-
-static void
 a_walk_needs_a_directory(void **state)
 {
 	struct rig *rig = *state;
@@ -432,7 +415,6 @@ main(void)
 	    WORKER_TEST(a_walk_enters_each_directory_once),
 	    WORKER_TEST(a_walk_follows_a_link_out_of_its_root),
 	    WORKER_TEST(a_walk_tells_names_that_are_not_utf8),
-	    WORKER_TEST(a_walk_tells_what_it_cannot_enter),
 	    WORKER_TEST(a_walk_needs_a_directory),
 	    WORKER_TEST(a_walk_of_the_root_has_one_slash),
 	    WORKER_TEST(a_walk_past_the_maxima_ends_the_worker),
