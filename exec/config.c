@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "privsep/pack.h"
 
 /* Copies the strings of a list. Each must be an absolute path. */
@@ -111,7 +112,7 @@ take_words(struct exec_config *c, const struct msg_exec_config *m,
     struct err *e)
 {
 	if (m->preset > PRESET_STRICT || m->network > NETWORK_ENABLED ||
-	    m->umask > 0777)
+	    m->umask > 0777 || m->log_level > LOG_DEBUG)
 		return err_set(e, EPROTO, "config: value out of range");
 	if (!limits_unpack(m->limits, &c->limits))
 		return err_set(e, EPROTO, "config: bad limits");
@@ -162,10 +163,10 @@ config_take(struct exec_config *c, struct msg *m, struct err *e)
 void
 config_done(struct exec_config *c)
 {
-	for (size_t i = 0; i < WORKSPACES_MAX; i++) {
-		free(c->workspaces[i].path);
+	for (size_t i = 0; i < c->workspace_count; i++)
 		fd_close(&c->workspaces[i].fd);
-	}
+	for (size_t i = 0; i < WORKSPACES_MAX; i++)
+		free(c->workspaces[i].path);
 	for (size_t i = 0; i < PROTECTED_MAX; i++)
 		free(c->protected_paths[i]);
 	free(c->env_packed);

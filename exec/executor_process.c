@@ -8,12 +8,9 @@
 
 #include "base/log.h"
 #include "exec/executor.h"
+#include "exec/executor_env.h"
 #include "exec/executor_plan.h"
 #include "exec/order_make.h"
-#include "policy/env.h"
-
-/* Room for a child's environment: as a request's, and the base. */
-#define ENV_MAX (PROCESS_SPEC_MAX + 4 * ENV_CONFIG_MAX)
 
 /* A start on its way through the checks. */
 struct start {
@@ -226,9 +223,11 @@ static void
 audit_start(const struct start *s, const struct lease *l, const char *file)
 {
 	const char *slash = strrchr(file, '/');
+	char name[256];
 
-	audit_lease(s->x, "process_start", l, "program",
+	(void)snprintf(name, sizeof name, "%s",
 	    slash == NULL ? file : slash + 1);
+	audit_lease(s->x, "process_start", l, "program", name);
 }
 
 int
@@ -271,70 +270,13 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
 }
 
 static void
-tell_dropped(const struct start *s, const struct buf *dropped)
-{
-	struct reader r;
-	struct bytes name;
-
-	reader_init(&r, dropped->data, dropped->len);
-	while (strings_next(&r, &name)) {
-		log_info("env_dropped session=%u name=%.*s", s->session->id.v,
-		    (int)(name.len > 256 ? 256 : name.len),
-		    (const char *)name.data);
-	}
-}
-
-/* Variables of our own making. */
-static int
-added_env(const struct start *s, struct buf *out)
-{
-	struct executor *x = s->x;
-	char id[64];
-	int r = 0;
-
-	if (s->plan.tell_network_disabled) {
-		r = buf_put_cstring(out, "CODEX_SANDBOX_NETWORK_DISABLED");
-		if (r == 0)
-			r = buf_put_cstring(out, "1");
-	}
-	if ((x->config->flags & EXEC_FLAG_OPENCLAW) == 0 || r < 0)
-		return r;
-	(void)snprintf(id, sizeof id, "%s-%u", x->unique, x->last_lease + 1);
-	r = buf_put_cstring(out, "CODEX_SANDBOX_EXEC_ID");
-	return r < 0 ? r : buf_put_cstring(out, id);
-}
-
-static int
-decide_env(const struct start *s, struct buf *env, struct err *e)
-{
-	const struct spec *spec = &s->spec;
-	struct env_request q = {.has_policy = spec->has_policy,
-	    .ignore_default_excludes = spec->ignore_default_excludes,
-	    .inherit = spec->inherit,
-	    .exclude = spec->exclude,
-	    .set = spec->set,
-	    .include_only = spec->include_only,
-	    .env = spec->env};
-	scoped_buf added = {.max = 4096}, dropped = {.max = ENV_MAX};
-	int r = added_env(s, &added);
-
-	if (r < 0)
-		return err_errno(e, -r, "environment");
-	q.added = (struct bytes){.data = added.data, .len = added.len};
-	r = env_decide(&s->x->config->env, &q, env, &dropped, e);
-	if (r == 0)
-		tell_dropped(s, &dropped);
-	return r;
-}
-
-static void
 start_planned(const struct start *s)
 {
-	scoped_buf env = {.max = ENV_MAX};
+	scoped_buf env = {.max = EXECUTOR_ENV_MAX};
 	struct order_store store;
 	struct lease *l;
 	struct err e = {0};
-	int r = decide_env(s, &env, &e);
+	int r = executor_env(s->x, s->session, &s->spec, &s->plan, &env, &e);
 
 	if (r < 0) {
 		answer_refused(s, REFUSE_INVALID, e.text);

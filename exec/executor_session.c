@@ -78,17 +78,26 @@ refuse(struct executor *x, struct session *s, int errnum, const char *text)
 		    channel_send_session_refused(p->channel, &m, NULL, 0));
 }
 
+/* Does not wait: it has ended, or ends now. */
+static void
+reap_helper(struct executor *x, struct session *s)
+{
+	siginfo_t info;
+
+	(void)raw_pidfd_signal(s->helper.fd, SIGKILL);
+	(void)waitid(P_PIDFD, (id_t)s->helper.fd, &info, WEXITED);
+	source_close(&s->helper);
+	x->opening--;
+}
+
 static void
 helper_ready(struct executor *x, struct source *source)
 {
 	struct session *s = source->owner;
 	struct err e = {0};
-	siginfo_t info;
 	int r;
 
-	(void)waitid(P_PIDFD, (id_t)s->helper.fd, &info, WEXITED);
-	source_close(&s->helper);
-	x->opening--;
+	reap_helper(x, s);
 	r = template_take(s->helper_socket, &s->template, &e);
 	fd_close(&s->helper_socket);
 	if (s->state == SESSION_CLOSED) {
@@ -122,7 +131,10 @@ start_helper(struct executor *x, struct session *s)
 	s->deadline_ms = executor_now_ms() + HELPER_TIMEOUT_MS;
 	s->helper.ready = helper_ready;
 	x->opening++;
-	return source_watch(x->epfd, &s->helper, EPOLLIN);
+	r = source_watch(x->epfd, &s->helper, EPOLLIN);
+	if (r < 0)
+		reap_helper(x, s);
+	return r;
 }
 
 /* A free slot, and how many sessions are open. */

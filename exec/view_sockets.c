@@ -78,7 +78,7 @@ cover(const struct view *v, const char *empty, const char *path, struct err *e)
 	view_as_child(v);
 	r = mount_attach(tree, path, e);
 	view_as_self();
-	return r == -ENOENT || r == -EACCES ? 0 : r;
+	return r == -ENOENT || r == -EACCES || r == -ENOTDIR ? 0 : r;
 }
 
 static int
