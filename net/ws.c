@@ -14,6 +14,9 @@
 #define HEADER_POOL	64
 /* A longer message arrives in pieces of this size. */
 #define RECEIVE_BYTES	16384
+/* Descriptors that are neither connections, streams nor workers: the loop's,
+ * the channels, blobs on their way. */
+#define OTHER_FDS	512
 /* Messages written per writable event, while the socket takes them. */
 #define WRITES_PER_TURN 32
 
@@ -291,6 +294,24 @@ on_log(int level, const char *line)
 		log_debug("libwebsockets %s", line);
 }
 
+/*
+ * Let there be as many descriptors as the limits can need, as far as the hard
+ * limit goes. Before the context is made: the library sizes its tables by the
+ * soft limit. Returns that, or 0 if it cannot be told.
+ */
+static rlim_t
+raise_fd_limit(const struct limits *l)
+{
+	rlim_t want = l->connections_max + 3 * l->processes_max +
+		      l->session_workers_max * l->sessions_max + OTHER_FDS;
+	struct rlimit now;
+
+	if (getrlimit(RLIMIT_NOFILE, &now) < 0)
+		return 0;
+	now.rlim_cur = now.rlim_max < want ? now.rlim_max : want;
+	return setrlimit(RLIMIT_NOFILE, &now) < 0 ? 0 : now.rlim_cur;
+}
+
 int
 ws_init(struct net *n)
 {
@@ -310,12 +331,10 @@ ws_init(struct net *n)
 	    .user = n,
 	};
 	lws_sock_file_fd_type fd = {.filefd = poller_fd(n->poller)};
-	struct rlimit nofile;
+	rlim_t fd_max = raise_fd_limit(&n->config.limits);
 
 	lws_set_log_level(LLL_ERR | LLL_WARN, on_log);
-	if (getrlimit(RLIMIT_NOFILE, &nofile) < 0)
-		return -errno;
-	if (socket_watch_init(nofile.rlim_cur) < 0)
+	if (fd_max == 0 || socket_watch_init(fd_max) < 0)
 		return -ENOMEM;
 	n->lws = lws_create_context(&info);
 	if (n->lws == NULL)
