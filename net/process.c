@@ -215,6 +215,10 @@ process_on_exited(struct net *n, const struct msg_process_exited *m)
 	/* Its session may have ended while the message was on its way. */
 	if (p == NULL || p->state != PROCESS_RUNNING)
 		return;
+	/* What it wrote before its end is told before its end, as far as a
+	 * pipe holds it. */
+	stream_catch_up(&p->streams[0]);
+	stream_catch_up(&p->streams[1]);
 	p->state = PROCESS_EXITED;
 	p->exit_code = exit_code_of(m->status, p->tty);
 	seq = output_event(&p->output);

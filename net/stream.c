@@ -77,6 +77,13 @@ stream_close(struct stream *s)
 }
 
 void
+stream_catch_up(struct stream *s)
+{
+	if (s->open && !s->paused)
+		readable(&s->watch, 0);
+}
+
+void
 stream_resume(struct stream *s)
 {
 	struct net *n;

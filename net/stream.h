@@ -22,6 +22,9 @@ struct stream {
 void stream_open(struct stream *s, struct process *p, int fd,
     enum stream_kind kind);
 void stream_close(struct stream *s);
+/* Read what is there now, at most STREAM_READ_MAX bytes and if the connection
+ * has room. */
+void stream_catch_up(struct stream *s);
 /* Read again after a pause, if the connection has room. */
 void stream_resume(struct stream *s);
 
