@@ -66,8 +66,9 @@ test('version and capabilities are those that are there', own, async () => {
 test('providerId is the same for the same policy, another for another', own,
 	async () => {
 		const ids = [];
+		const {workspace} = server;
 		for (const args of [[], [], ['--preset', 'strict']]) {
-			const s = await Server.start({args});
+			const s = await Server.start({args, workspace, keep: true});
 			const client = await s.connect();
 			ids.push((await client.call('environment/info')).providerId);
 			await s.stop();

@@ -36,6 +36,20 @@ test('seq counts every event from 1 without a gap, closed last', () =>
 		}
 	}));
 
+test('what was written before the end is told before the end', own, () =>
+	connected(async (client) => {
+		for (let i = 0; i < 10; i++) {
+			const {events} = await client.shell('echo x; sleep 0.1 &');
+			assert.deepEqual(events.map((m) => m.method.slice(8)),
+				['output', 'exited', 'closed']);
+		}
+		for (let i = 0; i < 100; i++) {
+			const {events} = await client.shell('echo x');
+			assert.deepEqual(events.map((m) => m.method.slice(8)),
+				['output', 'exited', 'closed']);
+		}
+	}));
+
 test('stdout and stderr are apart with pipes, one pty on a terminal', () =>
 	connected(async (client) => {
 		const script = 'echo o1; echo e1 >&2; echo o2; echo e2 >&2';

@@ -44,8 +44,9 @@ export function freshDirectory(name = 'work') {
 export class Server {
 	/**
 	 * options: args (further options of serve), set ({'limits.x': value}),
-	 * env (of the server process), cwd, workspace, command (in the place of
-	 * our binary, as SALLYPORT_COMMAND).
+	 * env (of the server process), cwd, workspace, keep (true: the workspace
+	 * outlives the server), command (in the place of our binary, as
+	 * SALLYPORT_COMMAND).
 	 */
 	static async start(options = {}) {
 		const server = new Server(options);
@@ -59,9 +60,11 @@ export class Server {
 	}
 
 	constructor({
-		args = [], set = {}, env = {}, cwd, workspace, command = foreign,
+		args = [], set = {}, env = {}, cwd, workspace, keep = false,
+		command = foreign,
 	} = {}) {
 		this.workspace = workspace ?? freshDirectory();
+		this.keep = keep;
 		this.workspaceUri = fileUri(this.workspace);
 		this.stderr = '';
 		this.stdout = '';
@@ -118,7 +121,8 @@ export class Server {
 			await this.exited;
 			throw e;
 		} finally {
-			fs.rmSync(this.workspace, {recursive: true, force: true});
+			if (!this.keep)
+				fs.rmSync(this.workspace, {recursive: true, force: true});
 		}
 	}
 
