@@ -21,7 +21,8 @@ struct driver_opts {
 	enum preset preset;
 	enum network network;
 	uint32_t flags;
-	const char *workspaces[4];	/* absolute, until NULL */
+	bool no_landlock;	   /* exec's kernel shall know no Landlock */
+	const char *workspaces[4]; /* absolute, until NULL */
 	const char *protected_paths[4]; /* until NULL */
 	struct limits limits;		/* limits_init'ed by driver_opts_init */
 };

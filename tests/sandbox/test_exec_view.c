@@ -188,6 +188,30 @@ an_enabled_network_is_the_hosts(void **state)
 	driver_wait_gone(&f->d, &f->p);
 }
 
+static int
+begin_without_landlock(void **state)
+{
+	struct driver_opts o;
+
+	fixture_options(&o);
+	o.no_landlock = true;
+	return fixture_begin_with(state, &o);
+}
+
+static void
+without_landlock_the_mounts_hold(void **state)
+{
+	struct fixture *f = *state;
+	char script[256];
+
+	assert_non_null(strstr(f->d.probe, "landlock=0"));
+	(void)snprintf(script, sizeof script,
+	    "cd %s && echo x > l && cat l; echo y 2>/dev/null > /etc/l; "
+	    "test -e /etc/l; echo $?; echo z > /tmp/l && cat /tmp/l",
+	    fixture_workspace);
+	driver_expect(&f->d, 1, script, "x\n1\nz\n");
+}
+
 /* --- a file system without id-mapped mounts ------------------------------ */
 
 static void
@@ -285,6 +309,8 @@ main(int argc, char **argv)
 	    FIXTURE_WITH(open_is_the_servers_own_user_and_files, begin_open),
 	    FIXTURE_WITH(open_has_terminals, begin_open),
 	    FIXTURE_WITH(an_enabled_network_is_the_hosts, begin_network),
+	    FIXTURE_WITH(without_landlock_the_mounts_hold,
+		begin_without_landlock),
 	    cmocka_unit_test_setup_teardown(
 		without_id_maps_a_program_is_the_owner, begin_overlay_user,
 		end_overlay),
