@@ -38,13 +38,18 @@ class Tally:
 def leaves(text):
     """The single results of TAP text: a test with subtests is not counted,
     unless it failed though none of them did."""
-    depth, child_failed = -1, False
+    depth, child_failed, note = -1, False, ""
     for line in text.splitlines():
         match = RESULT.match(line)
         if not match:
+            note = line[8:] if line.startswith("# skip: ") else note
             continue
         indent, verdict, name, directive, reason = match.groups()
-        ok = verdict.lower() == "ok"
+        skipped = directive is not None
+        ok = verdict.lower() == "ok" or skipped
+        if skipped and not name:
+            # cmocka: "not ok 1 # SKIP name", and before it unit.h's reason.
+            name, reason, note = reason, note, ""
         is_parent = len(indent) < depth
         depth = len(indent)
         if is_parent and (ok or child_failed):
@@ -53,8 +58,7 @@ def leaves(text):
         child_failed = child_failed or not ok
         if depth == 0:
             child_failed = False
-        skip = reason or name if (directive or "").upper() == "SKIP" else None
-        yield name or "unnamed", ok, skip
+        yield name, ok, (reason or "") if skipped else None
 
 
 def own_results(text):

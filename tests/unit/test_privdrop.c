@@ -102,7 +102,7 @@ ids_are_dropped_for_good(void **state)
 {
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		skip_because("needs root");
 	run_in_child(ids_are_dropped_for_good_body);
 }
 

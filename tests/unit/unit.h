@@ -19,6 +19,13 @@ void alloc_fail_at(unsigned int n);
 /* Whether that allocation was reached. */
 int alloc_failed(void);
 
+/* Skip the present test and say why; tests/report.py reads it. */
+#define skip_because(reason)                                                   \
+	do {                                                                   \
+		print_message("# skip: %s\n", reason);                         \
+		skip();                                                        \
+	} while (0)
+
 /* Descriptors that this process has open. */
 unsigned int fds_open(void);
 
