@@ -92,6 +92,10 @@ static const struct row rows[CONFIG_KEYS] = {
 	.words = network_words,
 	.help = "network of commands (default: enabled with the preset "
 		"open, else restricted)"},
+    [KEY_ATOMIC_WRITES] = {"fs", "atomic_writes", KIND_WORD, AT(atomic_writes),
+	.words = bool_words, .def = "false",
+	.help = "fs/writeFile writes beside and renames: all or nothing, but "
+		"a new inode, and links are not kept"},
     [KEY_AUDIT_FILE] = {"audit", "file", KIND_PATH, AT(audit_file),
 	.help = "absolute path of a file that gets a JSON line an event "
 		"(default: none)"},

@@ -45,6 +45,7 @@ enum config_key {
 	KEY_UID_BASE,
 	KEY_NET_UID,
 	KEY_NETWORK,
+	KEY_ATOMIC_WRITES,
 	KEY_AUDIT_FILE,
 	KEY_LOG_LEVEL,
 	CONFIG_KEYS
@@ -62,9 +63,10 @@ struct config {
 	uint32_t allow_root;   /* 0 or 1 */
 	uint32_t degraded;     /* 0 or 1 */
 	uint32_t uid_base, net_uid;
-	uint32_t network;   /* enum network */
-	char *audit_file;   /* heap; NULL: none */
-	uint32_t log_level; /* enum log_level */
+	uint32_t network;	/* enum network */
+	uint32_t atomic_writes; /* 0 or 1 */
+	char *audit_file;	/* heap; NULL: none */
+	uint32_t log_level;	/* enum log_level */
 	/* enum config_level of each key */
 	uint8_t level[CONFIG_KEYS + LIMIT_ROWS];
 };

@@ -127,6 +127,8 @@ net_features(const struct server *s)
 	if (s->config->preset != PRESET_OPEN &&
 	    s->config->network == NETWORK_RESTRICTED)
 		features |= NET_FEATURE_ISOLATED;
+	if (s->config->atomic_writes)
+		features |= NET_FEATURE_ATOMIC_WRITES;
 	return features;
 }
 

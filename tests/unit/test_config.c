@@ -158,6 +158,7 @@ config_reads_every_key(void **state)
 	assert_int_equal(c.uid_base, 200000);
 	assert_int_equal(c.net_uid, 0x30000);
 	assert_int_equal(c.network, NETWORK_ENABLED);
+	assert_int_equal(c.atomic_writes, 1);
 	assert_string_equal(c.audit_file, "/var/log/x");
 	assert_int_equal(c.log_level, LOG_DEBUG);
 	config_done(&c);
