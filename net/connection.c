@@ -11,10 +11,7 @@
 #include "net/session.h"
 
 /* Messages up to this size are not counted on the global budget. */
-#define UNCOUNTED_MAX  (64u * 1024u)
-/* Pings in a row without a sign of life after which a peer is taken for dead.
- */
-#define UNANSWERED_MAX 3
+#define UNCOUNTED_MAX (64u * 1024u)
 
 static void
 deadline_passed(struct timer *t)
@@ -36,14 +33,6 @@ ping_passed(struct timer *t)
 {
 	struct connection *c = container_of(t, struct connection, ping);
 
-	/* One that still waits to be sent proves a slow reader, not a dead
-	 * one. */
-	if (!c->ping_due && c->unanswered++ == UNANSWERED_MAX) {
-		log_info("connection_silent peer=%s", c->peer);
-		lws_set_timeout(c->wsi, PENDING_TIMEOUT_USER_OK,
-		    LWS_TO_KILL_ASYNC);
-		return;
-	}
 	c->ping_due = true;
 	(void)lws_callback_on_writable(c->wsi);
 	timer_set(c->net->lws, &c->ping, c->net->config.limits.ping_interval,
@@ -128,12 +117,6 @@ connection_opened(struct connection *c)
 	timer_set(c->net->lws, &c->deadline, l->initialize_timeout,
 	    deadline_passed);
 	timer_set(c->net->lws, &c->ping, l->ping_interval, ping_passed);
-}
-
-void
-connection_heard(struct connection *c)
-{
-	c->unanswered = 0;
 }
 
 /* Half a message must not hold its share of the budget for good. */

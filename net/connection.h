@@ -56,7 +56,6 @@ struct connection {
 	struct timer ping;
 	struct timer message; /* while a counted message is incomplete */
 	bool ping_due;
-	uint8_t unanswered;  /* pings sent since the peer was last heard */
 	uint16_t close_code; /* 0 until we want to close */
 	const char *close_reason;
 };
@@ -68,9 +67,6 @@ void connection_free(struct connection *c);
 
 /* The upgrade is done: wait for initialize, start pinging. */
 void connection_opened(struct connection *c);
-
-/* The peer has shown that it is there. */
-void connection_heard(struct connection *c);
 
 /*
  * Take len bytes of a message of which remaining more bytes are announced;

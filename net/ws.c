@@ -246,11 +246,7 @@ on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 			(void)lws_callback_on_writable(wsi);
 		return 0;
 	case LWS_CALLBACK_RECEIVE:
-		connection_heard(c);
 		return on_receive(wsi, in, len);
-	case LWS_CALLBACK_RECEIVE_PONG:
-		connection_heard(c);
-		return 0;
 	case LWS_CALLBACK_SERVER_WRITEABLE:
 		return on_writable(wsi);
 	case LWS_CALLBACK_WSI_DESTROY:
