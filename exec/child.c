@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/securebits.h>
 #include <signal.h>
@@ -105,15 +106,27 @@ child_drop_bounding(uint64_t present)
 	return 0;
 }
 
+/* As privdrop_caps, but what it reads back once holds the bounding set too:
+ * each look at that takes a system call a capability. */
 int
 child_drop_caps(void)
 {
-	struct caps none;
-	int r = privdrop_caps(0, false);
+	struct __user_cap_header_struct h = {
+	    .version = _LINUX_CAPABILITY_VERSION_3};
+	const struct __user_cap_data_struct none[2] = {0};
+	struct caps now;
+	int r;
 
-	if (r == 0)
-		r = privdrop_caps_read(&none);
-	return r == 0 && none.bounding != 0 ? -EPERM : r;
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
+	    syscall(SYS_capset, &h, none) < 0)
+		return -errno;
+	r = privdrop_caps_read(&now);
+	if (r < 0)
+		return r;
+	return (now.effective | now.permitted | now.inheritable |
+		   now.bounding) == 0
+		   ? 0
+		   : -EPERM;
 }
 
 /* That uid 0 means nothing, and that no later call changes it. Here and not

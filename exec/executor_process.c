@@ -261,8 +261,9 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
 	x->lease_count++;
 	session->lease_count++;
 	r = source_watch(x->epfd, &l->pidfd, EPOLLIN);
+	/* Its end alone is of interest: a record before it wakes nobody. */
 	if (r == 0)
-		r = source_watch(x->epfd, &l->status, EPOLLIN);
+		r = source_watch(x->epfd, &l->status, EPOLLHUP);
 	if (r < 0)
 		lease_kill(l);
 	*out = l;
