@@ -8,9 +8,13 @@
 #include <stdint.h>
 
 enum control_type {
-	/* From init, first of all, with exec's ends of the streams: the pty's
+	/* From init, with exec's ends of the streams: the pty's
 	 * master, or [stdin], stdout, stderr; all non-blocking. */
 	CONTROL_STREAMS,
+	/* From init, before that: it made a placeholder, which is the first b
+	 * bytes of the path that is the a-th of the plan's placeholders, and
+	 * has inode ino of device dev. */
+	CONTROL_MADE,
 	CONTROL_EXITED,	   /* from init: a is the program's wait status */
 	CONTROL_INTERRUPT, /* to init: SIGINT to the program's group */
 	CONTROL_RESIZE,	   /* to init: a rows, b columns */
@@ -19,6 +23,7 @@ enum control_type {
 struct control {
 	uint32_t type; /* enum control_type */
 	uint32_t a, b;
+	uint64_t dev, ino;
 };
 
 #define CONTROL_STREAMS_MAX 3

@@ -83,23 +83,17 @@ tmpdir_of(const struct exec_config *config)
 	return tmpdir;
 }
 
-/* What was made for the session as a whole gives neither. */
+/* The session has no network of its own. */
 static int
 check_session(const struct exec_config *config, struct plan *plan,
     struct err *e)
 {
-	bool own_view = plan->own_view;
-
-	if (!own_view &&
-	    plan->network_enabled == config->ceiling.network_enabled)
+	if (plan->network_enabled == config->ceiling.network_enabled)
 		return 0;
 	plan_done(plan);
 	return err_set(e, ENOTSUP,
-	    own_view
-		? "Codex process filesystem sandbox restrictions cannot be "
-		  "enforced by the backend."
-		: "Codex network restrictions cannot be enforced by the "
-		  "sandbox backend.");
+	    "Codex network restrictions cannot be enforced by the sandbox "
+	    "backend.");
 }
 
 int

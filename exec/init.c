@@ -19,9 +19,17 @@
 #include "exec/control.h"
 #include "exec/init_streams.h"
 #include "exec/raw.h"
+#include "exec/view_plan.h"
 #include "privsep/filters.h"
 #include "privsep/lockdown.h"
 #include "privsep/privdrop.h"
+
+#define STEP(stage, expression)                                                \
+	do {                                                                   \
+		int r_ = (expression);                                         \
+		if (r_ < 0)                                                    \
+			raw_fail(o->status_fd, STAGE_##stage, -r_);            \
+	} while (0)
 
 /* Leave everything of exec's but what the order names. */
 static int
@@ -87,6 +95,24 @@ mount_devpts(const struct order *o)
 		o->devpts) < 0)
 		return -errno;
 	return 0;
+}
+
+/* Its /proc and terminals, and of the files what the plan says. */
+static void
+make_view(const struct order *o)
+{
+	struct view_plan v;
+	bool own = o->plan->own_view;
+
+	if (own)
+		STEP(MOUNT, view_plan_begin(&v, o));
+	STEP(MOUNT_PROC, mount_proc());
+	STEP(MOUNT_DEV, mount_devpts(o));
+	if (!own)
+		return;
+	STEP(MOUNT, view_plan_paths(&v));
+	STEP(MOUNT, view_plan_globs(&v));
+	STEP(MOUNT, view_plan_end(&v));
 }
 
 /* What the program inherits of scheduling and memory pressure is never
@@ -265,13 +291,6 @@ start_program(const struct order *o, const struct streams *s, int go[2])
 	return pid;
 }
 
-#define STEP(stage, expression)                                                \
-	do {                                                                   \
-		int r_ = (expression);                                         \
-		if (r_ < 0)                                                    \
-			raw_fail(o->status_fd, STAGE_##stage, -r_);            \
-	} while (0)
-
 _Noreturn void
 init_run(const struct order *o)
 {
@@ -282,8 +301,7 @@ init_run(const struct order *o)
 	STEP(JOIN, prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : 0);
 	STEP(JOIN, close_others(o));
 	STEP(JOIN, join(o));
-	STEP(MOUNT_PROC, mount_proc());
-	STEP(MOUNT_DEV, mount_devpts(o));
+	make_view(o);
 	STEP(PTY, streams_make(&s, o));
 	STEP(FORK, be_ordinary(o));
 	STEP(FORK, in.signals = watch_children());

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <linux/openat2.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 
@@ -64,10 +65,14 @@ add_rule(int ruleset, int fd, uint64_t access)
 	return r < 0 ? -errno : 0;
 }
 
+/* A path is what is mounted there, never where a link leads. */
 static int
 allow(int ruleset, const char *path, uint64_t access)
 {
-	scoped_fd fd = open(path, O_PATH | O_CLOEXEC);
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+	    .resolve = RESOLVE_NO_SYMLINKS};
+	scoped_fd fd =
+	    (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 	int r;
 
 	if (fd < 0)
@@ -92,7 +97,8 @@ allow_plan(int ruleset, const struct plan *plan, uint64_t all)
 		r = allow(ruleset, p->path,
 		    p->access == PLAN_WRITE ? write : FS_READ);
 		/* What cannot be reached needs no rule. */
-		if (r == -EACCES || r == -ENOENT)
+		if (r == -EACCES || r == -ENOENT || r == -ELOOP ||
+		    r == -ENOTDIR)
 			continue;
 		if (r < 0)
 			return r;

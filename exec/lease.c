@@ -69,15 +69,17 @@ lease_read_status(struct lease *l)
 }
 
 int
-lease_take_streams(const struct lease *l, int fds[CONTROL_STREAMS_MAX],
-    size_t *count)
+lease_take_streams(struct lease *l, int fds[CONTROL_STREAMS_MAX], size_t *count)
 {
 	size_t want = l->pipe_stdin ? 3 : 2; /* a pty comes twice */
-	struct control c;
+	struct control c = {.type = CONTROL_MADE};
+	int r = 1;
 
-	*count = CONTROL_STREAMS_MAX;
-	if (raw_recv(l->control.fd, &c, sizeof c, fds, count) == 1 &&
-	    c.type == CONTROL_STREAMS && *count == want)
+	while (r == 1 && c.type == CONTROL_MADE) {
+		*count = CONTROL_STREAMS_MAX;
+		r = raw_recv(l->control.fd, &c, sizeof c, fds, count);
+	}
+	if (r == 1 && c.type == CONTROL_STREAMS && *count == want)
 		return 0;
 	for (size_t i = 0; i < *count; i++)
 		(void)close(fds[i]);

@@ -59,8 +59,8 @@ void lease_tell(const struct lease *l, enum control_type type, uint32_t a,
 must_use int lease_read_status(struct lease *l);
 
 /* Take the streams that init made: 1 to 3 descriptors. 0, or -EPROTO. */
-must_use int lease_take_streams(const struct lease *l,
-    int fds[CONTROL_STREAMS_MAX], size_t *count);
+must_use int lease_take_streams(struct lease *l, int fds[CONTROL_STREAMS_MAX],
+    size_t *count);
 
 /* Whether init has reported the program's end; then its wait status. */
 must_use bool lease_read_exit(const struct lease *l, uint32_t *status);

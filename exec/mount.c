@@ -49,6 +49,15 @@ mount_attach(int fd, const char *path, struct err *e)
 }
 
 int
+mount_attach_at(int fd, int at)
+{
+	const unsigned int flags =
+	    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
+
+	return move_mount(fd, "", at, "", flags) < 0 ? -errno : 0;
+}
+
+int
 mount_tmpfs(const char *path, const char *options, struct err *e)
 {
 	if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)

@@ -31,6 +31,10 @@ must_use int mount_map_ids(int fd, int userns_fd);
 /* Attach the detached mount fd at path, which may be a file for a file. */
 must_use int mount_attach(int fd, const char *path, struct err *e);
 
+/* The same at the file, directory or symbolic link that an O_PATH descriptor
+ * is. Safe after clone, like the others when e is NULL. */
+must_use int mount_attach_at(int fd, int at);
+
 /* A new tmpfs at path: writable until mount_read_only. options are
  * tmpfs(5)'s. */
 must_use int mount_tmpfs(const char *path, const char *options, struct err *e);
