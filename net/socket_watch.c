@@ -51,9 +51,6 @@ socket_watch_filter(int fd, const void *data, size_t len)
 	if (fd < 0 || (size_t)fd >= by_fd_count || by_fd[fd] == NULL)
 		return len;
 	c = by_fd[fd];
-	/* Here and not in the library's callbacks: it raises none for an empty
-	 * pong, which is what an empty ping is answered with. */
-	connection_heard(c);
 	pass = framewatch_scan(&c->framewatch, data, len);
 	if (pass < len)
 		connection_close(c, 1002, "protocol error");
