@@ -43,6 +43,8 @@ void limits_init(struct limits *l);
 #define RPC_MESSAGE_MAX	 (100u * MIB)
 /* Nesting of arrays and objects; deeper is refused before parsing. */
 #define RPC_DEPTH_MAX	 64
+/* Values of a message: four lists of PROCESS_ITEMS_MAX pairs. */
+#define RPC_VALUES_MAX	 (8u * 65536u)
 /* A fragment of an outgoing message: clients refuse frames over 16 MiB. */
 #define RPC_FRAGMENT_MAX (1u * MIB)
 /* Bytes of a request id that is a string. */
@@ -100,6 +102,19 @@ void limits_init(struct limits *l);
 #define FS_WALK_DEPTH_MAX	64
 #define FS_WALK_DIRECTORIES_MAX 10000
 #define FS_WALK_ENTRIES_MAX	50000
+
+/* http/request: bytes of a method and of a URL, of a request's or response's
+ * headers when packed, and of a stream's body that may be under way to net. */
+#define HTTP_METHOD_MAX	 256
+#define HTTP_URL_MAX	 (16u * 1024u)
+#define HTTP_HEADERS_MAX (256u * 1024u)
+#define HTTP_WINDOW	 (256u * 1024u)
+/* Headers of a request. */
+#define HTTP_FIELDS_MAX	 4096
+/* Rules of one [http] list, bytes of a rule, and of the whole when packed. */
+#define HTTP_RULES_MAX	 256
+#define HTTP_RULE_MAX	 320u
+#define HTTP_POLICY_MAX	 (256u * 1024u)
 
 /* A sandbox object: entries, workspace roots, bytes when packed, and the rules
  * that its entries become, one for each root. */

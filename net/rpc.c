@@ -127,12 +127,15 @@ malformed(struct connection *c, const char *why)
 	    c->peer, why);
 }
 
-/* Whether brackets nest deeper than RPC_DEPTH_MAX. A scan, so that the parser
- * never meets a text that makes it recurse far. */
-static bool
-too_deep(struct bytes text)
+/*
+ * Why a text is not even given to the parser, or NULL: brackets that nest so
+ * deep that it would recurse far, or so many values that the tree of them would
+ * take many times the memory of the text.
+ */
+static const char *
+too_complex(struct bytes text)
 {
-	size_t depth = 0;
+	size_t depth = 0, values = 0;
 	bool in_string = false;
 
 	for (size_t i = 0; i < text.len; i++) {
@@ -146,13 +149,16 @@ too_deep(struct bytes text)
 		} else if (ch == '"') {
 			in_string = true;
 		} else if (ch == '[' || ch == '{') {
+			values++;
 			if (++depth > RPC_DEPTH_MAX)
-				return true;
-		} else if ((ch == ']' || ch == '}') && depth > 0) {
-			depth--;
+				return "nested deeper than 64 levels";
+		} else if (ch == ']' || ch == '}') {
+			depth -= depth > 0;
+		} else if (ch == ',' && ++values > RPC_VALUES_MAX) {
+			return "more than 524288 values";
 		}
 	}
-	return false;
+	return values > RPC_VALUES_MAX ? "more than 524288 values" : NULL;
 }
 
 static bool
@@ -221,9 +227,11 @@ rpc_handle(struct connection *c, struct bytes text)
 {
 	json_error_t why;
 	json_t *message, *method;
+	const char *complex;
 
-	if (too_deep(text)) {
-		malformed(c, "nested deeper than 64 levels");
+	complex = too_complex(text);
+	if (complex != NULL) {
+		malformed(c, complex);
 		return;
 	}
 	message = json_loadb((const char *)text.data, text.len,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import {encode, startParams} from './lib/client.mjs';
+import {residentKib} from './lib/proc.mjs';
 import {Server, foreignSkip} from './lib/server.mjs';
 import {until, within} from './lib/wait.mjs';
 
@@ -112,6 +113,24 @@ test('nesting is taken up to a depth of 64', own, async () => {
 	await malformed(client, nested(65));
 	await client.close();
 });
+
+test('a text of more values than any request needs is not parsed', own,
+	async () => {
+		const client = await server.connect();
+		const values = (count) => `{"id":"many","method":` +
+			`"environment/status","params":[${'1,'.repeat(count)}1]}`;
+		client.raw(values(500000));
+		await client.wait('answer', () =>
+			client.stray.find((m) => m.id === 'many' && m.result));
+		client.stray.length = 0;
+		const net = await server.role('net');
+		const before = residentKib(net);
+		await malformed(client, `[${'[],'.repeat(20 << 20)}1]`);
+		// The text itself is freed with the message.
+		assert.ok(residentKib(net) - before < 32 * 1024);
+		await client.status();
+		await client.close();
+	});
 
 for (const id of ['', 'a', 'é\u{1f600}', '0', 0, -1, -(2 ** 31), 2 ** 53 - 1])
 	test(`the id ${JSON.stringify(id)} comes back as it was`, async () => {
