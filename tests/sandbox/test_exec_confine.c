@@ -211,9 +211,6 @@ what_is_not_enforced_is_refused(void **state)
 	    {{.argv = {"true"}, .managed_network = true},
 		"Codex managed network restrictions cannot be enforced by "
 		"the sandbox backend."},
-	    {{.argv = {"true"}, .sandbox = SANDBOX_RESTRICTED},
-		"Codex process filesystem sandbox restrictions cannot be "
-		"enforced by the backend."},
 	};
 	struct fixture *f = *state;
 
