@@ -83,17 +83,30 @@ tmpdir_of(const struct exec_config *config)
 	return tmpdir;
 }
 
-/* The session has no network of its own. */
-static int
-check_session(const struct exec_config *config, struct plan *plan,
-    struct err *e)
+enum refuse_reason
+executor_plan_reason(int r)
 {
-	if (plan->network_enabled == config->ceiling.network_enabled)
+	if (r == -EINVAL || r == -E2BIG)
+		return REFUSE_INVALID;
+	return r == -ENOMEM ? REFUSE_BUSY : REFUSE_UNENFORCEABLE;
+}
+
+/* A session that has nothing to start from for such a request. */
+static int
+check_session(const struct plan_request *q, const struct exec_config *config,
+    struct plan *plan, struct err *e)
+{
+	bool network =
+	    !plan->network_enabled && config->ceiling.network_enabled;
+
+	if (template_for(q->template, config, plan) != NULL)
 		return 0;
 	plan_done(plan);
 	return err_set(e, ENOTSUP,
-	    "Codex network restrictions cannot be enforced by the sandbox "
-	    "backend.");
+	    network ? "Codex network restrictions cannot be enforced by the "
+		      "sandbox backend."
+		    : "Codex process filesystem sandbox restrictions cannot be "
+		      "enforced by the backend.");
 }
 
 int
@@ -127,6 +140,6 @@ executor_plan(const struct exec_config *config,
 		    &config->ceiling, plan, e);
 	lists_done(&l);
 	if (r == 0)
-		r = check_session(config, plan, e);
+		r = check_session(request, config, plan, e);
 	return r;
 }

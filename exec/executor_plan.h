@@ -4,12 +4,15 @@
 #define EXEC_EXECUTOR_PLAN_H
 
 #include "exec/config.h"
+#include "exec/template.h"
+#include "privsep/role.h"
 
 /* What a request says of its confinement, all borrowed. */
 struct plan_request {
 	struct bytes sandbox; /* packed: sandbox_spec.h */
 	struct bytes cwd;     /* where sandbox has none; empty: none at all */
 	bool managed_network, network_proxy;
+	const struct template *template; /* the session's */
 };
 
 /*
@@ -19,5 +22,8 @@ struct plan_request {
  */
 must_use int executor_plan(const struct exec_config *config,
     const struct plan_request *request, struct plan *plan, struct err *e);
+
+/* What kind of refusal a negative errno of executor_plan is. */
+enum refuse_reason executor_plan_reason(int r);
 
 #endif

@@ -271,8 +271,21 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
 }
 
 static void
+tell_narrowed(const struct start *s)
+{
+	char id[16];
+
+	if (!s->plan.network_narrowed)
+		return;
+	(void)snprintf(id, sizeof id, "%u", s->session->id.v);
+	executor_audit(s->x, "network_narrowed",
+	    (const char *[]){"session", id, NULL});
+}
+
+static void
 start_planned(const struct start *s)
 {
+	const struct template *t = &s->session->template;
 	scoped_buf env = {.max = EXECUTOR_ENV_MAX};
 	struct order_store store;
 	struct lease *l;
@@ -283,17 +296,19 @@ start_planned(const struct start *s)
 		answer_refused(s, REFUSE_INVALID, e.text);
 		return;
 	}
-	r = order_make(&store, &(struct order_source){.config = s->x->config,
-				   .probe = s->x->probe,
-				   .template = &s->session->template,
-				   .plan = &s->plan,
-				   .spec = &s->spec,
-				   .env = {.data = env.data, .len = env.len}});
+	r = order_make(&store,
+	    &(struct order_source){.config = s->x->config,
+		.probe = s->x->probe,
+		.start = template_for(t, s->x->config, &s->plan),
+		.plan = &s->plan,
+		.spec = &s->spec,
+		.env = {.data = env.data, .len = env.len}});
 	if (r == 0)
 		r = executor_launch(s->x, s->session, s->number, &store.order,
 		    &l);
 	if (r == 0)
 		audit_start(s, l, store.order.file);
+	tell_narrowed(s);
 	order_done(&store);
 	if (r < 0)
 		answer_failed(s->x, s->session->generation, s->number,
@@ -316,7 +331,8 @@ plan_start(struct start *s, struct err *e)
 	const struct plan_request q = {.sandbox = s->spec.sandbox,
 	    .cwd = s->spec.cwd,
 	    .managed_network = s->spec.managed_network,
-	    .network_proxy = s->spec.network_proxy};
+	    .network_proxy = s->spec.network_proxy,
+	    .template = &s->session->template};
 
 	return executor_plan(s->x->config, &q, &s->plan, e);
 }
@@ -326,6 +342,7 @@ static void
 start_in(struct start *s)
 {
 	struct err e = {0};
+	int r;
 
 	if (s->session->state != SESSION_READY) {
 		answer_refused(s, REFUSE_SESSION,
@@ -334,8 +351,9 @@ start_in(struct start *s)
 			: "the session is closed");
 		return;
 	}
-	if (plan_start(s, &e) < 0) {
-		answer_refused(s, REFUSE_UNENFORCEABLE, e.text);
+	r = plan_start(s, &e);
+	if (r < 0) {
+		answer_refused(s, executor_plan_reason(r), e.text);
 		return;
 	}
 	if (!has_room(s))

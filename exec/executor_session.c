@@ -36,16 +36,17 @@ audit_session(struct executor *x, const char *event, const struct session *s)
 		s->text[0] == '\0' ? NULL : "reason", s->text, NULL});
 }
 
-/* Who the children of the session in that slot are. */
+/* Who the children of the session in that slot are; narrow: those that restrict
+ * something. */
 static struct identity
-identity_of(const struct executor *x, unsigned int slot)
+identity_of(const struct executor *x, unsigned int slot, bool narrow)
 {
 	const struct exec_config *c = x->config;
 	struct identity id = {.uid = geteuid(), .gid = getegid()};
 
 	id.inside_uid = id.uid;
 	id.inside_gid = id.gid;
-	if (!c->root || c->preset == PRESET_OPEN)
+	if (!c->root || (c->preset == PRESET_OPEN && !narrow))
 		return id;
 	id.uid = c->uid_base + slot;
 	id.gid = c->uid_base + slot;
@@ -122,9 +123,12 @@ helper_ready(struct executor *x, struct source *source)
 static int
 start_helper(struct executor *x, struct session *s)
 {
-	struct identity id = identity_of(x, s->slot);
+	const struct identity ids[TEMPLATE_SETS] = {
+	    [TEMPLATE_CEILING] = identity_of(x, s->slot, false),
+	    [TEMPLATE_NARROW] = identity_of(x, s->slot, true),
+	};
 	int r =
-	    template_start(x->config, &id, &s->helper.fd, &s->helper_socket);
+	    template_begin(x->config, ids, &s->helper.fd, &s->helper_socket);
 
 	if (r < 0)
 		return r;

@@ -75,10 +75,11 @@ start(struct executor *x, struct session *s, uint32_t number,
 
 	if (r < 0)
 		return r;
-	r = order_make(&store, &(struct order_source){.config = x->config,
-				   .probe = x->probe,
-				   .template = &s->template,
-				   .plan = plan});
+	r = order_make(&store,
+	    &(struct order_source){.config = x->config,
+		.probe = x->probe,
+		.start = template_for(&s->template, x->config, plan),
+		.plan = plan});
 	store.order.worker_fd = ends[1];
 	if (r == 0)
 		r = executor_launch(x, s, number, &store.order, &l);
@@ -100,7 +101,8 @@ static void
 start_in(struct executor *x, struct session *s, uint32_t number,
     struct bytes sandbox)
 {
-	const struct plan_request q = {.sandbox = sandbox};
+	const struct plan_request q = {.sandbox = sandbox,
+	    .template = &s->template};
 	struct refusal why = {.reason = REFUSE_SESSION};
 	struct plan plan;
 	struct err e = {0};
@@ -119,8 +121,9 @@ start_in(struct executor *x, struct session *s, uint32_t number,
 		refuse(x, s->generation, number, &why);
 		return;
 	}
-	if (executor_plan(x->config, &q, &plan, &e) < 0) {
-		why.reason = REFUSE_UNENFORCEABLE;
+	r = executor_plan(x->config, &q, &plan, &e);
+	if (r < 0) {
+		why.reason = executor_plan_reason(r);
 		why.text = e.text;
 		refuse(x, s->generation, number, &why);
 		return;

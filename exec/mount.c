@@ -76,6 +76,16 @@ mount_read_only(const char *path, struct err *e)
 }
 
 int
+mount_writable(const char *path, struct err *e)
+{
+	struct mount_attr attr = {.attr_clr = MOUNT_ATTR_RDONLY};
+
+	if (mount_setattr(AT_FDCWD, path, 0, &attr, sizeof attr) < 0)
+		return err_errno(e, errno, "make %s writable", path);
+	return 0;
+}
+
+int
 mount_pin(const char *path, bool read_only, struct err *e)
 {
 	scoped_fd fd = mount_clone(AT_FDCWD, path, e);

@@ -42,6 +42,9 @@ must_use int mount_tmpfs(const char *path, const char *options, struct err *e);
 /* Make the mount at path (not those below it) read-only. */
 must_use int mount_read_only(const char *path, struct err *e);
 
+/* Take that back. */
+must_use int mount_writable(const char *path, struct err *e);
+
 /* Make path, a file or directory, a mount point of its own, so that it can be
  * neither renamed nor removed, and read-only if asked. */
 must_use int mount_pin(const char *path, bool read_only, struct err *e);

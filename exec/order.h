@@ -39,7 +39,7 @@ struct order {
 	mode_t umask;
 
 	/* Its confinement */
-	const int *ns; /* TEMPLATE_NS descriptors, -1 where absent */
+	int ns[TEMPLATE_NS]; /* borrowed descriptors, -1 where absent */
 	struct identity id;
 	uint64_t bounding;    /* exec's bounding set */
 	bool become;	      /* exec is root: turn to id.uid and id.gid */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 /* What an execvp(3) without PATH in its environment uses. */
 #define DEFAULT_PATH "/bin:/usr/bin"
@@ -28,11 +29,16 @@ set_rlimits(struct order *o, const struct limits *l)
 static void
 set_confinement(struct order_store *s, const struct order_source *from)
 {
-	const struct identity *id = &from->template->id;
-	bool confined = from->plan->view != PLAN_VIEW_OPEN;
+	const struct identity *id = &from->start->id;
+	/* Nothing is as the host has it but under the preset open, where
+	 * nothing is asked for. */
+	bool confined = from->plan->view != PLAN_VIEW_OPEN ||
+			from->plan->never_root || !from->plan->network_enabled;
 	struct order *o = &s->order;
 
-	o->ns = from->template->ns;
+	memcpy(o->ns, from->start->ns, sizeof o->ns);
+	if (from->plan->network_enabled)
+		o->ns[TEMPLATE_NET] = -1;
 	o->id = *id;
 	o->plan = from->plan;
 	o->bounding = from->probe->bounding;

@@ -20,7 +20,7 @@ struct order_store {
 struct order_source {
 	const struct exec_config *config;
 	const struct probe *probe;
-	const struct template *template;
+	const struct template_start *start;
 	const struct plan *plan;
 	const struct spec *spec; /* NULL: for a file worker */
 	struct bytes env;	 /* list of NAME=VALUE */

@@ -20,8 +20,7 @@ session_new(struct session_id id, struct generation generation,
 	s->slot = slot;
 	s->helper = (struct source){.fd = -1, .owner = s};
 	s->helper_socket = -1;
-	for (size_t i = 0; i < TEMPLATE_NS; i++)
-		s->template.ns[i] = -1;
+	template_init(&s->template);
 	STAILQ_INIT(&s->waiting);
 	return s;
 }

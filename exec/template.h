@@ -9,6 +9,7 @@
 
 #include "exec/config.h"
 #include "exec/nsmake.h"
+#include "policy/plan.h"
 
 /* In the order in which a child joins them. */
 enum template_ns {
@@ -19,11 +20,25 @@ enum template_ns {
 	TEMPLATE_NS,
 };
 
+/* What children start from. */
+enum template_set {
+	TEMPLATE_CEILING, /* the session's own */
+	/* With a network of its own, no socket of the host in sight, and never
+	 * as the host's root; for requests that want that where the ceiling
+	 * does not say it. Absent where it does, or could not be made. */
+	TEMPLATE_NARROW,
+	TEMPLATE_SETS,
+};
+
+struct template_start {
+	int ns[TEMPLATE_NS]; /* owned, -1 where absent */
+	struct identity id;  /* who the children are */
+};
+
 /* A template that stands, or the words why not. */
 struct template
 {
-	int ns[TEMPLATE_NS]; /* owned, -1 where absent */
-	struct identity id;  /* who the session's children are */
+	struct template_start sets[TEMPLATE_SETS];
 	/* The words of a failure are for the client: they name no path. */
 	bool tell;
 };
@@ -31,16 +46,22 @@ struct template
 /*
  * Start the helper. On success *pidfd becomes readable when it has ended and
  * *socket then holds its answer; the caller owns both and reaps the helper.
- * id is who the session's children shall be. 0 or a negative errno.
+ * ids are who the children of each set shall be. 0 or a negative errno.
  */
-must_use int template_start(const struct exec_config *config,
-    const struct identity *id, int *pidfd, int *socket);
+must_use int template_begin(const struct exec_config *config,
+    const struct identity ids[TEMPLATE_SETS], int *pidfd, int *socket);
 
 /*
  * Take the answer of a helper that has ended. 0 with *t filled (release with
  * template_done), or a negative errno with e; then only t->tell counts.
  */
 must_use int template_take(int socket, struct template *t, struct err *e);
+void template_init(struct template *t);
 void template_done(struct template *t);
+
+/* What a child with that plan starts from; NULL if the session has not got
+ * it. */
+const struct template_start *template_for(const struct template *t,
+    const struct exec_config *config, const struct plan *plan);
 
 #endif

@@ -11,15 +11,17 @@ const char *const view_devices[VIEW_DEVICES] = {"/dev/null", "/dev/zero",
     "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
 
 void
-view_init(struct view *v, const struct exec_config *config,
+view_init(struct view *v, enum view_kind kind, const struct exec_config *config,
     const struct identity *id)
 {
 	*v = (struct view){.config = config,
+	    .kind = kind,
 	    .id = *id,
 	    .root = -1,
 	    .proc = -1,
 	    .cpus = -1,
-	    .resolv = -1};
+	    .resolv = -1,
+	    .shm = -1};
 	buf_init(&v->sockets, VIEW_SOCKETS_MAX);
 	for (size_t i = 0; i < VIEW_DEVICES; i++)
 		v->devices[i] = -1;
@@ -34,6 +36,7 @@ view_done(struct view *v)
 	fd_close(&v->proc);
 	fd_close(&v->cpus);
 	fd_close(&v->resolv);
+	fd_close(&v->shm);
 	free(v->resolv_path);
 	buf_done(&v->sockets);
 	for (size_t i = 0; i < VIEW_DEVICES; i++)
@@ -67,12 +70,15 @@ view_open(struct view *v, struct err *e)
 {
 	int r = 0;
 
-	if (v->config->preset == PRESET_OPEN)
+	if (view_is_open(v))
 		return 0;
 	for (size_t i = 0; i < VIEW_DEVICES && r == 0; i++)
 		r = clone_into(&v->devices[i], view_devices[i], e);
-	if (r == 0 && v->config->preset == PRESET_WORKSPACE)
+	if (r == 0 && v->config->preset != PRESET_STRICT)
 		r = clone_into(&v->root, "/", e);
+	/* Like /tmp it is everybody's there. */
+	if (r == 0 && v->kind == VIEW_OPEN_NARROW)
+		r = clone_into(&v->shm, "/dev/shm", e);
 	if (r == 0)
 		r = clone_into(&v->proc, "/proc", e);
 	/* The number of processors is read from there; a host may lack it. */
@@ -92,7 +98,7 @@ view_build(struct view *v, struct err *e)
 {
 	int r = 0;
 
-	if (v->config->preset != PRESET_OPEN) {
+	if (!view_is_open(v)) {
 		r = view_build_root(v, e);
 		if (r == 0)
 			r = view_build_overlays(v, e);
@@ -100,7 +106,8 @@ view_build(struct view *v, struct err *e)
 			r = view_build_passwd(v, e);
 		if (r == 0)
 			r = view_build_workspaces(v, e);
-		if (r == 0)
+		if (r == 0 && (v->kind == VIEW_OPEN_NARROW ||
+				  v->config->network == NETWORK_RESTRICTED))
 			r = view_build_sockets(v, e);
 		if (r == 0)
 			r = view_seal(v, e);
@@ -108,4 +115,14 @@ view_build(struct view *v, struct err *e)
 	if (r == 0)
 		r = view_build_protected(v, e);
 	return r;
+}
+
+int
+view_narrow(struct view *v, struct err *e)
+{
+	int r = mount_writable("/run", e);
+
+	if (r == 0)
+		r = view_build_sockets(v, e);
+	return r < 0 ? r : mount_read_only("/run", e);
 }

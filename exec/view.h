@@ -18,11 +18,20 @@
 #define VIEW_SOCKETS_MAX (4u * MIB)
 extern const char *const view_devices[VIEW_DEVICES];
 
+/* Whose view it is. */
+enum view_kind {
+	VIEW_CEILING, /* of all children but those of the next */
+	/* Of children that restrict something, under the preset open: the same
+	 * files, for a user who is nobody on the host. */
+	VIEW_OPEN_NARROW,
+};
+
 struct view {
 	const struct exec_config *config;
+	enum view_kind kind;
 	struct identity id;
 	/* Detached mounts, -1 where there is none. */
-	int root, proc, cpus, resolv;
+	int root, proc, cpus, resolv, shm;
 	bool tell; /* the words of a failure name no path of the host */
 	struct buf sockets; /* the host's, as /proc/net/unix lists them */
 	char *resolv_path;  /* owned; of resolv, else NULL */
@@ -30,8 +39,8 @@ struct view {
 	int workspaces[WORKSPACES_MAX];
 };
 
-void view_init(struct view *v, const struct exec_config *config,
-    const struct identity *id);
+void view_init(struct view *v, enum view_kind kind,
+    const struct exec_config *config, const struct identity *id);
 /* Close what is still open. */
 void view_done(struct view *v);
 
@@ -46,6 +55,18 @@ must_use int view_open(struct view *v, struct err *e);
 /* Assemble the view in the caller's new mount namespace. Takes v's
  * descriptors. 0, or a negative errno with e. */
 must_use int view_build(struct view *v, struct err *e);
+
+/* In a copy of the view's mount namespace, for children that have not the
+ * network which the others have: cover the host's sockets there. 0, or a
+ * negative errno with e. */
+must_use int view_narrow(struct view *v, struct err *e);
+
+/* Whether it is the host's root as it is, for whoever the server is. */
+static inline bool
+view_is_open(const struct view *v)
+{
+	return v->config->preset == PRESET_OPEN && v->kind == VIEW_CEILING;
+}
 
 /* --- parts, in files of their own --- */
 

@@ -101,7 +101,11 @@ build_minimal(struct view *v, struct err *e)
 static int
 build_host(struct view *v, struct err *e)
 {
-	int r = mount_attr(v->root, SEALED, 0, true, e);
+	/* Under the preset open a request may name any file as writable. */
+	uint64_t set = v->kind == VIEW_OPEN_NARROW
+			   ? SEALED & ~(uint64_t)MOUNT_ATTR_RDONLY
+			   : SEALED;
+	int r = mount_attr(v->root, set, 0, true, e);
 
 	if (r == 0)
 		r = mount_attach(v->root, "/proc", e);
@@ -119,8 +123,11 @@ static void
 drop_covered(const struct view *v)
 {
 	static const char *const covered[] = {"/dev", "/sys", "/run", "/tmp"};
+	size_t count = sizeof covered / sizeof covered[0];
 
-	for (size_t i = 0; i < sizeof covered / sizeof covered[0]; i++)
+	if (v->kind == VIEW_OPEN_NARROW)
+		count--; /* it keeps the host's /tmp */
+	for (size_t i = 0; i < count; i++)
 		if (v->config->root)
 			(void)umount2(covered[i], MNT_DETACH);
 }
@@ -147,6 +154,8 @@ build_shm(const struct view *v, struct err *e)
 
 	(void)snprintf(options, sizeof options, "size=%llu,mode=1777",
 	    (unsigned long long)v->config->limits.shm_size);
+	if (r == 0 && v->shm >= 0)
+		return mount_attach(v->shm, "/dev/shm", e);
 	return r < 0 ? r : mount_tmpfs("/dev/shm", options, e);
 }
 
@@ -187,6 +196,8 @@ build_tmp(const struct view *v, struct err *e)
 	char options[128];
 	int r;
 
+	if (v->kind == VIEW_OPEN_NARROW)
+		return 0;
 	(void)snprintf(options, sizeof options,
 	    "size=%llu,nr_inodes=%llu,mode=1777",
 	    (unsigned long long)l->tmp_size, (unsigned long long)l->tmp_inodes);
