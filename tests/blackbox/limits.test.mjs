@@ -42,9 +42,8 @@ limited('connections that never speak count too', {connections_max: 3},
 			server.connect().catch(() => undefined));
 	});
 
-limited('session_processes_max run, one more is refused, retained ones count',
-	{session_processes_max: 3, process_retention: '200ms'},
-	async (server) => {
+limited('session_processes_max run, one more is refused, a free place is not',
+	{session_processes_max: 3}, async (server) => {
 		const [client, other] = [
 			await server.connect(), await server.connect()];
 		const running = [];
@@ -56,9 +55,22 @@ limited('session_processes_max run, one more is refused, retained ones count',
 		assert.equal((await other.shell('exit 0')).exitCode, 0);
 		await running[0].terminate();
 		await running[0].end();
-		await client.refusal('process/start', more);
-		await until(3000, 'a free place', () => client.call(
-			'process/start', more).then(() => true, () => false));
+		assert.deepEqual(await client.call('process/start', more),
+			{processId: 'x', sandboxType: 'none'});
+		await client.event('x', 'closed');
+	});
+
+limited('finished_max finished processes are kept, the newest of them',
+	{finished_max: 3}, async (server) => {
+		const client = await server.connect();
+		for (let i = 0; i < 5; i++)
+			await client.shell(`exit ${i}`, {processId: `p${i}`});
+		for (const i of [0, 1])
+			assert.equal((await client.refusal('process/read',
+				{processId: `p${i}`})).text, `unknown process id p${i}`);
+		for (const i of [2, 3, 4])
+			assert.equal((await client.call('process/read',
+				{processId: `p${i}`})).exitCode, i);
 	});
 
 limited('processes_max over all sessions', {processes_max: 4},
