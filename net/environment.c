@@ -123,6 +123,23 @@ write_no_layers(struct jsonw *w, const char *key)
 	jsonw_close(w, '}');
 }
 
+/* Whether keys is a list of lists of strings. */
+static bool
+is_key_paths(json_t *keys)
+{
+	json_t *path, *key;
+	size_t i, k;
+
+	json_array_foreach(keys, i, path)
+	{
+		if (!json_is_array(path))
+			return false;
+		json_array_foreach(path, k,
+		    key) if (!json_is_string(key)) return false;
+	}
+	return true;
+}
+
 void
 on_environment_config_read(struct connection *c, const struct rpc_id *id,
     struct params_environment_config_read *p)
@@ -137,6 +154,13 @@ on_environment_config_read(struct connection *c, const struct rpc_id *id,
 	buf_init(&cwd, PATH_LEN_MAX - 1);
 	if (uri_to_path(p->cwd, &cwd, &e) < 0) {
 		rpc_error(c, id, RPC_INVALID_PARAMS, "%s", e.text);
+		return;
+	}
+	if (!is_key_paths(p->config_paths) ||
+	    !is_key_paths(p->requirements_paths)) {
+		rpc_error(c, id, RPC_INVALID_PARAMS,
+		    "invalid type, expected lists of strings for "
+		    "`configPaths` and `requirementsPaths`");
 		return;
 	}
 	if (json_array_size(p->config_paths) == 0 &&

@@ -159,3 +159,13 @@ export class Server {
 		};
 	}
 }
+
+/** Do body with a server of these options, which ends with it. */
+export async function withServer(options, body) {
+	const server = await Server.start(options);
+	try {
+		return await body(server);
+	} finally {
+		await server.stop();
+	}
+}
