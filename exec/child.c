@@ -206,6 +206,12 @@ step_seccomp(struct child *c)
 	/* Everything else was born close-on-exec; this makes it certain. */
 	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
+	if (c->order->plan->unix_sockets == PLAN_UNIX_DENY) {
+		int r = lockdown(&filter_child_no_unix);
+
+		if (r < 0)
+			return r;
+	}
 	return lockdown(&filter_child);
 }
 

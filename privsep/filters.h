@@ -13,6 +13,8 @@ extern const struct sock_fprog filter_net;
 extern const struct sock_fprog filter_exec;
 extern const struct sock_fprog filter_init;
 extern const struct sock_fprog filter_child;
+extern const struct sock_fprog filter_child_no_unix;
 extern const struct sock_fprog filter_worker;
+extern const struct sock_fprog filter_http;
 
 #endif

@@ -49,6 +49,7 @@ static const struct filter filters[] = {
     {"worker", &filter_worker, {"worker"}},
     {"init", &filter_init, {"init"}},
     {"child", &filter_child, {"child"}},
+    {"child_no_unix", &filter_child_no_unix, {"child_no_unix"}},
 };
 
 struct call {
@@ -359,6 +360,9 @@ static const struct argument_case argument_cases[] = {
     {"child", EPERM, {SYS_socket, {AF_NETLINK, SOCK_RAW, NETLINK_AUDIT}}},
     {"child", FREE, {SYS_socket, {AF_NETLINK, SOCK_RAW, NETLINK_ROUTE}}},
     {"child", FREE, {SYS_socket, {AF_UNIX, SOCK_STREAM, 0}}},
+    {"child_no_unix", EPERM, {SYS_socket, {AF_UNIX, SOCK_DGRAM, 0}}},
+    {"child_no_unix", FREE, {SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0, NONE}}},
+    {"child_no_unix", FREE, {SYS_socket, {AF_INET, SOCK_STREAM, 0}}},
     {"child", FREE, {SYS_socket, {AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 6}}},
     {"child", FREE, {SYS_socket, {AF_INET6, SOCK_DGRAM, 17}}},
     {"net", KILLED, {SYS_socket, {AF_INET, SOCK_STREAM, 0}}},
