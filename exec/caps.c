@@ -9,8 +9,9 @@
 /* When a row counts. */
 enum condition {
 	ALWAYS,
-	AS_ROOT,       /* children get host ids that are not exec's */
-	FOREIGN_OWNER, /* as root, and a workspace does not belong to root */
+	AS_ROOT,	/* children get host ids that are not exec's */
+	FOREIGN_OWNER,	/* as root, and a workspace does not belong to root */
+	WITHOUT_USERNS, /* as root of a host that has no user namespaces */
 };
 
 /* None of those that pass over file permissions: what a path means is found
@@ -26,6 +27,7 @@ static const struct {
     {CAP_SETUID, AS_ROOT, "ids of children, user namespace maps"},
     {CAP_SETGID, AS_ROOT, "the same for groups"},
     {CAP_KILL, AS_ROOT, "end inits, which have their child's id"},
+    {CAP_NET_ADMIN, WITHOUT_USERNS, "loopback of a session's network"},
     {CAP_SETFCAP, FOREIGN_OWNER, "an id map that holds uid 0"},
 };
 
@@ -39,7 +41,7 @@ has_foreign_owner(const struct exec_config *c)
 }
 
 static bool
-applies(enum condition condition, const struct exec_config *c)
+applies(enum condition condition, const struct exec_config *c, bool userns)
 {
 	switch (condition) {
 	case ALWAYS:
@@ -48,12 +50,14 @@ applies(enum condition condition, const struct exec_config *c)
 		return c->root;
 	case FOREIGN_OWNER:
 		return c->root && has_foreign_owner(c);
+	case WITHOUT_USERNS:
+		return c->root && !userns;
 	}
 	return false;
 }
 
 int
-caps_keep(const struct exec_config *c, struct err *e)
+caps_keep(const struct exec_config *c, bool userns, struct err *e)
 {
 	const capng_type_t both = CAPNG_EFFECTIVE | CAPNG_PERMITTED;
 	uint64_t keep = 0;
@@ -61,7 +65,7 @@ caps_keep(const struct exec_config *c, struct err *e)
 
 	capng_clear(CAPNG_SELECT_ALL);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		if (!applies(rows[i].condition, c))
+		if (!applies(rows[i].condition, c, userns))
 			continue;
 		keep |= CAP_BIT(rows[i].cap);
 		if (capng_update(CAPNG_ADD, both | CAPNG_BOUNDING_SET,

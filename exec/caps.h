@@ -7,8 +7,9 @@
 
 /*
  * Give up every capability, of the bounding set too, but those that this
- * configuration needs. 0, or a negative errno with e.
+ * configuration needs; userns is whether the host has user namespaces. 0, or a
+ * negative errno with e.
  */
-must_use int caps_keep(const struct exec_config *c, struct err *e);
+must_use int caps_keep(const struct exec_config *c, bool userns, struct err *e);
 
 #endif

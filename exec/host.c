@@ -6,12 +6,14 @@
 #include <linux/keyctl.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "privsep/jail.h"
+#include "privsep/layer.h"
 #include "privsep/privdrop.h"
 
 /* Children inherit what is ignored and what is blocked; nothing shall be. */
@@ -70,13 +72,26 @@ reopen(struct workspace *w, struct err *e)
 	return 0;
 }
 
+static int
+enter_userns(struct err *e)
+{
+	char why[LAYER_USERNS_WHY_MAX];
+	int r = jail_enter_userns(e);
+
+	if (r == 0)
+		return 0;
+	layer_userns_why(why);
+	return err_set(e, -r, "no user namespaces (%s): start as root, or %s",
+	    strerrorname_np(-r), why);
+}
+
 int
 host_leave(struct exec_config *c, struct err *e)
 {
 	int r = 0;
 
 	if (!c->root)
-		r = jail_enter_userns(e);
+		r = enter_userns(e);
 	if (r < 0)
 		return r;
 	if (unshare(CLONE_NEWNS) < 0)

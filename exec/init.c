@@ -58,6 +58,18 @@ join(const struct order *o)
 	return unshare(CLONE_NEWNS) < 0 ? -errno : 0;
 }
 
+/* Never the host's: it shows the host's processes. */
+static int
+mount_empty_proc(void)
+{
+	const unsigned long flags =
+	    MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
+
+	return mount("none", "/proc", "tmpfs", flags, "size=4k,mode=0555") < 0
+		   ? -errno
+		   : 0;
+}
+
 /*
  * This child's own /proc. Its switches that concern the whole host are
  * read-only: some can be written by a host uid without any capability.
@@ -106,7 +118,7 @@ make_view(const struct order *o)
 
 	if (own)
 		STEP(MOUNT, view_plan_begin(&v, o));
-	STEP(MOUNT_PROC, mount_proc());
+	STEP(MOUNT_PROC, o->own_proc ? mount_proc() : mount_empty_proc());
 	STEP(MOUNT_DEV, mount_devpts(o));
 	if (!own)
 		return;

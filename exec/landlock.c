@@ -113,7 +113,7 @@ make_ruleset(unsigned int abi, bool scope_abstract)
 	size_t size = sizeof attr.handled_access_fs;
 	long fd;
 
-	if (abi >= 6) {
+	if (abi >= LANDLOCK_SCOPE_ABI) {
 		attr.scoped = SCOPE_SIGNAL;
 		attr.scoped |= scope_abstract ? SCOPE_ABSTRACT : 0;
 		size = sizeof attr;

@@ -11,6 +11,9 @@
 #include "base/cleanup.h"
 #include "policy/plan.h"
 
+/* The first ABI that keeps abstract unix sockets of others out of reach. */
+#define LANDLOCK_SCOPE_ABI 6
+
 /* The kernel's Landlock ABI, 0 if there is none. */
 unsigned int landlock_abi(void);
 

@@ -31,7 +31,8 @@ must_use int nsmake_idmap(uid_t owner, gid_t group,
 /*
  * A network namespace in which loopback, and nothing else, is up. It belongs
  * to a user namespace of its own, so no capability over the host's network is
- * needed. A descriptor, or a negative errno with e.
+ * needed; where there are none it takes root and CAP_NET_ADMIN. A descriptor,
+ * or a negative errno with e.
  */
 must_use int nsmake_loopback(struct err *e);
 

@@ -46,6 +46,7 @@ struct order {
 	bool userns;	      /* an own user namespace, with the maps below */
 	bool dumpable;	      /* needed to write those maps as a plain user */
 	bool raise_oom_score; /* exec's oom_score_adj is negative */
+	bool own_proc;	      /* else /proc is empty: the host gives no other */
 	const char *uid_map, *gid_map;
 	const char *devpts; /* mount options; NULL: the host's is used */
 	struct order_rlimit rlimits[ORDER_RLIMITS];

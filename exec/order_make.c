@@ -45,7 +45,9 @@ set_confinement(struct order_store *s, const struct order_source *from)
 	o->become = from->config->root && confined;
 	o->userns = from->probe->userns && confined;
 	o->dumpable = !from->config->root;
-	o->raise_oom_score = from->probe->raise_oom_score;
+	o->own_proc = from->probe->own_proc;
+	o->raise_oom_score =
+	    from->probe->raise_oom_score && from->probe->own_proc;
 	o->landlock_abi = confined ? from->probe->landlock_abi : 0;
 	o->scope_abstract = from->plan->network_enabled;
 	(void)snprintf(s->uid_map, sizeof s->uid_map, "%u %u 1", id->inside_uid,

@@ -1,4 +1,7 @@
-/* What this host lets exec do, found out once at start by doing it. */
+/*
+ * What this host lets exec do, found out once at start by doing it, and what
+ * follows for what it may serve.
+ */
 #ifndef EXEC_PROBE_H
 #define EXEC_PROBE_H
 
@@ -8,18 +11,52 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "exec/config.h"
+#include "policy/plan.h"
+#include "privsep/layer.h"
 
 struct probe {
+	/* By enum layer: 0 if it works, else why not; -1: not tried. */
+	int errnum[LAYER_COUNT];
 	unsigned int landlock_abi; /* 0: no Landlock */
 	uint64_t bounding;	   /* our bounding set, once it is final */
 	bool userns;		   /* children get their own user namespace */
+	bool own_proc;		   /* children get their own /proc */
 	bool raise_oom_score;	   /* ours is negative, a child's must not be */
 };
 
-/* Needs /proc and the capabilities of the start. */
-void probe_run(struct probe *p);
+/* User namespaces have been tried, nothing else. */
+void probe_init(struct probe *p);
 
-/* "landlock=7 userns=yes cgroup=none limits=rlimit" into out[0..size). */
-void probe_text(const struct probe *p, char *out, size_t size);
+/* Try what takes no namespaces, under the system call filter. */
+void probe_layers(struct probe *p);
+
+/*
+ * Try everything, in the place where sessions will be made and locked down as
+ * when they are. Needs /proc.
+ */
+void probe_run(struct probe *p, const struct exec_config *c);
+
+#define PROBE_TEXT_MAX 1024 /* bytes, the final NUL included */
+
+/*
+ * "seccomp=yes userns=EPERM ... landlock=7 ...": a layer's key, and yes, an
+ * errno or untried; with EXEC_FLAG_PROBE also preset.NAME=, yes or the key of
+ * the layer that is missing for it.
+ */
+void probe_text(const struct probe *p, const struct exec_config *c,
+    char out[PROBE_TEXT_MAX]);
+
+/*
+ * Whether anything can be served: what every command needs, or a workspace, is
+ * there, or the policy does without. 0, or -ENOTSUP with e, which names the
+ * layer and what to change.
+ */
+must_use int probe_serves(const struct probe *p, const struct exec_config *c,
+    struct err *e);
+
+/* The same for one plan: LAYER_NONE, or the layer that is missing, with e. */
+must_use enum layer probe_lacks(const struct probe *p,
+    const struct exec_config *c, const struct plan *plan, struct err *e);
 
 #endif

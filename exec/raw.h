@@ -16,7 +16,7 @@
 #define RAW_FDS_MAX 8
 
 /*
- * fork with the namespace flags of clone3(2), and the new process's pidfd
+ * fork with the namespace flags of clone(2), and the new process's pidfd
  * (close-on-exec) in *pidfd unless pidfd is NULL. Returns 0 in the new
  * process, its pid in the caller, or a negative errno.
  */

@@ -35,9 +35,9 @@ receive_config(struct channel *supervisor, struct exec_config *c, struct err *e)
 }
 
 static int
-lock_down(const struct exec_config *c, struct err *e)
+lock_down(const struct exec_config *c, const struct probe *probe, struct err *e)
 {
-	int r = caps_keep(c, e);
+	int r = caps_keep(c, probe->errnum[LAYER_USERNS] == 0, e);
 
 	if (r < 0)
 		return r;
@@ -50,15 +50,15 @@ lock_down(const struct exec_config *c, struct err *e)
 }
 
 static int
-tell_ready(struct channel *supervisor, struct probe *probe, uint32_t namespaces,
-    struct err *e)
+tell_ready(struct channel *supervisor, const struct exec_config *c,
+    struct probe *probe, uint32_t namespaces, struct err *e)
 {
 	struct msg_role_ready m = {.namespaces = namespaces,
 	    .landlock_abi = probe->landlock_abi};
-	char text[128];
+	char text[PROBE_TEXT_MAX];
 	int r = report_fill(&m);
 
-	probe_text(probe, text, sizeof text);
+	probe_text(probe, c, text);
 	m.probe = bytes_of(text);
 	probe->bounding = m.caps_bounding;
 	if (r == 0)
@@ -66,26 +66,75 @@ tell_ready(struct channel *supervisor, struct probe *probe, uint32_t namespaces,
 	return r < 0 ? err_errno(e, -r, "report") : 0;
 }
 
-int
-start_serve(struct channel *supervisor, struct exec_config *c, struct err *e)
+/* Go to our own place and lock down there. */
+static int
+settle(struct exec_config *c, const struct probe *probe, uint32_t *namespaces,
+    struct err *e)
 {
 	struct namespaces before, after;
-	struct probe probe;
-	int r = receive_config(supervisor, c, e);
+	int r = namespaces_read(&before);
 
-	if (r == 0)
-		r = namespaces_read(&before);
 	if (r == 0)
 		r = host_leave(c, e);
 	if (r == 0)
 		r = namespaces_read(&after);
 	if (r < 0)
 		return r;
+	*namespaces = namespaces_differ(&before, &after);
+	return lock_down(c, probe, e);
+}
+
+/* What is left to try where exec cannot get a place of its own. */
+static int
+lock_down_outside(void)
+{
+	int r = privdrop_no_new_privs();
+
+	return r < 0 ? r : lockdown(&filter_exec);
+}
+
+/* For the doctor: what cannot be reached is a finding as well. */
+static int
+report_alone(struct channel *supervisor, struct exec_config *c,
+    struct probe *probe, struct err *e)
+{
+	uint32_t namespaces = 0;
+	int r;
+
+	if (!c->root && probe->errnum[LAYER_USERNS] != 0) {
+		r = lock_down_outside();
+		if (r == 0)
+			probe_layers(probe);
+		probe->errnum[LAYER_SECCOMP] = -r;
+	} else {
+		r = settle(c, probe, &namespaces, e);
+		if (r == 0)
+			probe_run(probe, c);
+		else
+			probe->errnum[LAYER_NAMESPACES] = -r;
+	}
+	return tell_ready(supervisor, c, probe, namespaces, e);
+}
+
+int
+start_serve(struct channel *supervisor, struct exec_config *c, struct err *e)
+{
+	uint32_t namespaces = 0;
+	struct probe probe;
+	int r = receive_config(supervisor, c, e);
+
+	if (r < 0)
+		return r;
 	log_set_level((enum log_level)c->log_level);
-	probe_run(&probe);
-	r = lock_down(c, e);
+	probe_init(&probe);
+	if (c->flags & EXEC_FLAG_PROBE)
+		return report_alone(supervisor, c, &probe, e);
+	r = settle(c, &probe, &namespaces, e);
+	if (r < 0)
+		return r;
+	probe_run(&probe, c);
+	r = probe_serves(&probe, c, e);
 	if (r == 0)
-		r = tell_ready(supervisor, &probe,
-		    namespaces_differ(&before, &after), e);
+		r = tell_ready(supervisor, c, &probe, namespaces, e);
 	return r < 0 ? r : executor_run(c, &probe, supervisor, e);
 }

@@ -25,12 +25,14 @@ view_as_self(void)
 /* --- clones, with ids mapped -------------------------------------------- */
 
 /*
- * The file system has no id-mapped mounts. Then the child has to be the owner
- * of the files, which must not be root.
+ * There are no id-mapped mounts. Then the child has to be the owner of the
+ * files, which must not be root.
  */
 static int
 become_owner(struct view *v, const struct workspace *w, struct err *e)
 {
+	bool same = v->id.inside_uid == v->id.uid;
+
 	v->tell = true;
 	if (w->uid == 0)
 		return err_set(e, EINVAL,
@@ -40,10 +42,15 @@ become_owner(struct view *v, const struct workspace *w, struct err *e)
 	v->id.uid = w->uid;
 	if (w->gid != 0)
 		v->id.gid = w->gid;
+	/* Without a user namespace of their own they are who they are. */
+	if (same) {
+		v->id.inside_uid = v->id.uid;
+		v->id.inside_gid = v->id.gid;
+	}
 	return 0;
 }
 
-/* 1 if the ids are mapped, 0 if the file system refuses, or -errno. */
+/* 1 if the ids are mapped, 0 if they cannot be here, or -errno. */
 static int
 map_ids(struct view *v, size_t i, struct err *e)
 {
@@ -51,6 +58,9 @@ map_ids(struct view *v, size_t i, struct err *e)
 	scoped_fd ns = nsmake_idmap(w->uid, w->gid, &v->id, e);
 	int r;
 
+	/* A host that has no user namespaces maps no ids either. */
+	if (ns == -EPERM || ns == -ENOSPC || ns == -EINVAL || ns == -EUSERS)
+		return 0;
 	if (ns < 0)
 		return ns;
 	r = mount_map_ids(v->workspaces[i], ns);

@@ -6,6 +6,9 @@
 /* serve: the server itself. */
 int command_serve(int argc, char **argv);
 
+/* doctor: what the host gives the sandbox. Exit codes: host_report.h. */
+int command_doctor(int argc, char **argv);
+
 /* exec, attach: clients of a server. Becomes sallyport-tool. */
 int command_tool(int argc, char **argv);
 

@@ -219,7 +219,7 @@ serve(struct config *c, const struct arguments *a)
 	code = opening_init(&o, c, a->config_file, a->url_file, &e);
 	if (code == EXIT_OK) {
 		warn(c, &o.workspaces);
-		if (confine_self(&e) < 0)
+		if (confine_self(o.server.userns, &e) < 0)
 			code = EXIT_LOCKDOWN;
 	}
 	if (code == EXIT_OK)

@@ -15,7 +15,8 @@
 
 struct kept {
 	unsigned int cap;
-	bool effective; /* used by the supervisor itself */
+	bool effective;	     /* used by the supervisor itself */
+	bool without_userns; /* only if the host has no user namespaces */
 	const char *reason;
 };
 
@@ -25,23 +26,25 @@ struct kept {
  * file permissions: CAP_DAC_* and CAP_FOWNER end before the first role starts.
  */
 static const struct kept kept[] = {
-    {CAP_SYS_ADMIN, false, "net, exec: namespaces and mounts"},
-    {CAP_SYS_CHROOT, false, "exec: joining a session's namespaces"},
-    {CAP_SETUID, false, "net, exec: own user ids; id maps of children"},
-    {CAP_SETGID, false, "net, exec: own group ids; id maps of children"},
-    {CAP_SETPCAP, false, "net, exec: emptying the bounding set"},
-    {CAP_KILL, true, "ending net and children, which run as others"},
-    {CAP_CHOWN, false, "exec: directories that belong to a session"},
-    {CAP_SETFCAP, false, "exec: id maps that hold the host's root"},
+    {CAP_SYS_ADMIN, false, false, "net, exec: namespaces and mounts"},
+    {CAP_SYS_CHROOT, false, false, "exec: joining a session's namespaces"},
+    {CAP_SETUID, false, false, "net, exec: own user ids; id maps of children"},
+    {CAP_SETGID, false, false, "net, exec: own group ids; id maps of children"},
+    {CAP_SETPCAP, false, false, "net, exec: emptying the bounding set"},
+    {CAP_KILL, true, false, "ending net and children, which run as others"},
+    {CAP_CHOWN, false, false, "exec: directories that belong to a session"},
+    {CAP_NET_ADMIN, false, true, "exec: loopback of a session's network"},
+    {CAP_SETFCAP, false, false, "exec: id maps that hold the host's root"},
 };
 
 uint64_t
-confine_role_caps(void)
+confine_role_caps(bool userns)
 {
 	uint64_t bits = 0;
 
 	for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
-		bits |= CAP_BIT(kept[i].cap);
+		if (!kept[i].without_userns || !userns)
+			bits |= CAP_BIT(kept[i].cap);
 	return bits;
 }
 
@@ -58,11 +61,11 @@ own_effective(void)
 /* Prepare the sets: of what we have, keep the table's. A root in a container
  * may lack some of them; what a role then misses, its report shows. */
 static void
-choose_capabilities(uint64_t permitted)
+choose_capabilities(uint64_t permitted, uint64_t wanted)
 {
 	capng_clear(CAPNG_SELECT_BOTH);
 	for (unsigned int cap = 0; cap <= (unsigned int)CAP_LAST_CAP; cap++) {
-		if (!(confine_role_caps() & permitted & CAP_BIT(cap)))
+		if (!(wanted & permitted & CAP_BIT(cap)))
 			continue;
 		(void)capng_update(CAPNG_ADD,
 		    CAPNG_PERMITTED | CAPNG_BOUNDING_SET, cap);
@@ -74,32 +77,33 @@ choose_capabilities(uint64_t permitted)
 /* The bounding set can be cut with CAP_SETPCAP only. Without it, as a plain
  * user, no_new_privs makes it meaningless. */
 static int
-drop_capabilities(struct err *e)
+drop_capabilities(bool userns, struct err *e)
 {
+	const uint64_t wanted = confine_role_caps(userns);
 	struct caps now, want;
 	bool bounds;
 
 	if (privdrop_caps_read(&now) < 0 || capng_get_caps_process() < 0)
 		return err_set(e, EPERM, "capabilities cannot be read");
 	bounds = now.effective & CAP_BIT(CAP_SETPCAP);
-	want.permitted = now.permitted & confine_role_caps();
+	want.permitted = now.permitted & wanted;
 	want.effective = now.permitted & own_effective();
-	choose_capabilities(now.permitted);
+	choose_capabilities(now.permitted, wanted);
 	if (capng_apply(bounds ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS) < 0)
 		return err_set(e, EPERM, "capabilities cannot be dropped");
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return err_errno(e, errno, "ambient capabilities");
 	if (privdrop_caps_read(&now) < 0 || now.permitted != want.permitted ||
 	    now.effective != want.effective || now.inheritable != 0 ||
-	    (bounds && (now.bounding & ~confine_role_caps())))
+	    (bounds && (now.bounding & ~wanted)))
 		return err_set(e, EPERM, "capabilities are not as asked");
 	return 0;
 }
 
 int
-confine_self(struct err *e)
+confine_self(bool userns, struct err *e)
 {
-	int r = drop_capabilities(e);
+	int r = drop_capabilities(userns, e);
 
 	if (r < 0)
 		return r;

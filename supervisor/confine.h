@@ -2,6 +2,7 @@
 #ifndef SUPERVISOR_CONFINE_H
 #define SUPERVISOR_CONFINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -10,8 +11,10 @@
 /*
  * The capabilities, a bit each, that roles need to be born with when the
  * server runs as root. No other is left in any set of any of our processes.
+ * userns is whether the host has user namespaces; without them it takes one
+ * more.
  */
-uint64_t confine_role_caps(void);
+uint64_t confine_role_caps(bool userns);
 
 /*
  * Give up all other capabilities, become undumpable and the one to whom
@@ -19,7 +22,7 @@ uint64_t confine_role_caps(void);
  * Everything with a path must be open by now. Returns 0, or a negative errno
  * with e naming the step.
  */
-must_use int confine_self(struct err *e);
+must_use int confine_self(bool userns, struct err *e);
 
 /* The kernel's Landlock ABI; 0 if it has none. */
 uint32_t confine_landlock_abi(void);

@@ -104,7 +104,7 @@ handover_exec(const struct server *s, struct channel *channel)
 		return r;
 	const struct msg_exec_config m = {.preset = c->preset,
 	    .network = c->network,
-	    .flags = exec_flags(c),
+	    .flags = exec_flags(c) | (s->probe ? EXEC_FLAG_PROBE : 0u),
 	    .log_level = c->log_level,
 	    .uid_base = c->uid_base,
 	    .umask = s->umask,

@@ -12,6 +12,7 @@ static const struct {
 	const char *help;
 } commands[] = {
     {"serve", command_serve, "run the server"},
+    {"doctor", command_doctor, "tell what this host gives the sandbox"},
     {"exec", command_tool, "run one command through a server"},
 };
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "privsep/layer.h"
 #include "supervisor/confine.h"
 #include "supervisor/handover.h"
 #include "supervisor/listener.h"
@@ -211,6 +212,7 @@ fill_server(struct opening *o)
 	s->shell = access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
 	s->umask = get_umask();
 	s->landlock_abi = confine_landlock_abi();
+	s->userns = layer_try_userns() == 0;
 }
 
 enum exit_code

@@ -260,7 +260,7 @@ on_role_ready(struct supervisor *s, struct role_process *p,
 	    .uid = geteuid(),
 	    .gid = getegid(),
 	    .net_uid = s->server->config->net_uid,
-	    .role_caps = confine_role_caps(),
+	    .role_caps = confine_role_caps(s->server->userns),
 	    .landlock_abi = s->server->landlock_abi};
 	struct err e;
 

@@ -24,6 +24,8 @@ struct server {
 	const char *shell;
 	uint32_t umask;
 	uint32_t landlock_abi;
+	bool userns; /* the host has user namespaces */
+	bool probe;  /* exec is to report and end: doctor */
 };
 
 /*

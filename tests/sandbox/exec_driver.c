@@ -243,8 +243,9 @@ driver_attach(struct driver *d, uint32_t generation)
 	    "attach");
 }
 
-void
-driver_open(struct driver *d, const struct driver_opts *o)
+/* Start exec and configure it. */
+static void
+launch(struct driver *d, const struct driver_opts *o)
 {
 	int fds[2];
 
@@ -256,6 +257,25 @@ driver_open(struct driver *d, const struct driver_opts *o)
 	(void)close(fds[1]);
 	d->supervisor = channel_new(fds[0], ROLE_SUPERVISOR, ROLE_EXEC);
 	send_config(d, o);
+}
+
+int
+driver_refused(struct driver *d, const struct driver_opts *o)
+{
+	int status;
+
+	launch(d, o);
+	wait_supervisor(d, MSG_TYPES); /* its end */
+	check(waitpid(d->pid, &status, 0) == d->pid, "waitpid");
+	d->pid = 0;
+	driver_close(d);
+	return status;
+}
+
+void
+driver_open(struct driver *d, const struct driver_opts *o)
+{
+	launch(d, o);
 	wait_supervisor(d, MSG_ROLE_READY);
 	driver_attach(d, 1);
 }

@@ -60,6 +60,8 @@ struct driver_start {
 void driver_opts_init(struct driver_opts *o, const char *workspace);
 /* Start exec, wait for ROLE_READY and attach a net as generation 1. */
 void driver_open(struct driver *d, const struct driver_opts *o);
+/* Start exec, which is to end instead of serving: its wait status. */
+int driver_refused(struct driver *d, const struct driver_opts *o);
 /* Kill it if it still runs, and wait for it. */
 void driver_close(struct driver *d);
 /* EXEC_STOP; returns exec's exit status. */

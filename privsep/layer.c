@@ -1,0 +1,105 @@
+#include "privsep/layer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "privsep/role.h"
+
+static const struct layer_row rows[LAYER_COUNT] = {[LAYER_NONE] = {"", "", "",
+						       ""},
+#define LAYER(name, key, words, needed_by, remedy)                             \
+	[LAYER_##name] = {key, words, needed_by, remedy},
+    LAYERS(LAYER)
+#undef LAYER
+};
+
+static const struct {
+	enum stage stage;
+	enum layer layer;
+} stages[] = {
+    {STAGE_CLONE, LAYER_NAMESPACES},
+    {STAGE_JOIN, LAYER_NAMESPACES},
+    {STAGE_MOUNT, LAYER_NAMESPACES},
+    {STAGE_MOUNT_DEV, LAYER_NAMESPACES},
+    {STAGE_MOUNT_PROC, LAYER_PROC},
+    {STAGE_FORK, LAYER_USERNS},
+    {STAGE_ID_MAP, LAYER_USERNS},
+    {STAGE_USER_NAMESPACE, LAYER_USERNS},
+    {STAGE_LANDLOCK, LAYER_LANDLOCK},
+    {STAGE_INIT_LOCKDOWN, LAYER_SECCOMP},
+    {STAGE_SECCOMP, LAYER_SECCOMP},
+};
+
+const struct layer_row *
+layer_row(uint32_t layer)
+{
+	return &rows[layer < LAYER_COUNT ? layer : (uint32_t)LAYER_NONE];
+}
+
+enum layer
+layer_of_stage(uint32_t stage)
+{
+	for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
+		if (stages[i].stage == stage)
+			return stages[i].layer;
+	return LAYER_NONE;
+}
+
+int
+layer_try_userns(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWUSER) < 0 ? errno : 0);
+	if (pid < 0)
+		return errno;
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return ECHILD;
+	return WEXITSTATUS(status);
+}
+
+/* The first byte of a file, or '?'. */
+static char
+first_of(const char *path)
+{
+	scoped_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	char first;
+
+	return fd >= 0 && read(fd, &first, 1) == 1 ? first : '?';
+}
+
+void
+layer_userns_why(char out[LAYER_USERNS_WHY_MAX])
+{
+	static const struct {
+		const char *path;
+		char bad;
+		const char *words;
+	} switches[] = {
+	    {"/proc/sys/user/max_user_namespaces", '0',
+		"set the sysctl user.max_user_namespaces above 0"},
+	    {"/proc/sys/kernel/unprivileged_userns_clone", '0',
+		"set the sysctl kernel.unprivileged_userns_clone to 1"},
+	    {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1',
+		"set the sysctl kernel.apparmor_restrict_unprivileged_userns "
+		"to 0, or load an AppArmor profile with userns"},
+	};
+
+	for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
+		if (first_of(switches[i].path) != switches[i].bad)
+			continue;
+		(void)snprintf(out, LAYER_USERNS_WHY_MAX, "%s",
+		    switches[i].words);
+		return;
+	}
+	(void)snprintf(out, LAYER_USERNS_WHY_MAX, "%s",
+	    "allow CLONE_NEWUSER (container's filter, security module, sysctl "
+	    "user.max_user_namespaces)");
+}

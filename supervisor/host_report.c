@@ -1,0 +1,198 @@
+#include "supervisor/host_report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "privsep/layer.h"
+
+#define UNTRIED	  "untried"
+#define VALUE_MAX 32 /* bytes of a value, the final NUL included */
+
+static const struct {
+	const char *key, *words;
+} services[] = {
+    {"preset.workspace", "preset workspace"},
+    {"preset.strict", "preset strict"},
+    {"preset.open", "preset open"},
+    {"network.enabled", "profile.network=enabled"},
+};
+
+#define SERVICES (sizeof services / sizeof services[0])
+
+/* The value of a key; "untried" if it is not there. */
+static void
+value_of(const struct host *h, const char *key, char out[VALUE_MAX])
+{
+	const char *at = (const char *)h->probe.data, *end = at + h->probe.len;
+	size_t key_len = strlen(key);
+
+	(void)snprintf(out, VALUE_MAX, "%s", UNTRIED);
+	while (at < end) {
+		size_t left = (size_t)(end - at);
+		const char *blank = memchr(at, ' ', left);
+		size_t len = blank == NULL ? left : (size_t)(blank - at);
+
+		if (len > key_len && memcmp(at, key, key_len) == 0 &&
+		    at[key_len] == '=') {
+			(void)snprintf(out, VALUE_MAX, "%.*s",
+			    (int)(len - key_len - 1), at + key_len + 1);
+			return;
+		}
+		at += len + 1;
+	}
+}
+
+/* "yes", or the ABI of Landlock. */
+static bool
+is_good(const char *value)
+{
+	return strcmp(value, "yes") == 0 ||
+	       (value[0] >= '1' && value[0] <= '9');
+}
+
+/* Only root's workspaces are shown with other ids. */
+static bool
+counts(const struct host *h, uint32_t layer)
+{
+	return layer != LAYER_IDMAP || h->root;
+}
+
+enum host_judgement
+host_judge(const struct host *h)
+{
+	enum host_judgement judgement = HOST_WHOLE;
+	char value[VALUE_MAX];
+
+	value_of(h, services[0].key, value);
+	if (!is_good(value))
+		return HOST_CANNOT_SERVE;
+	for (size_t i = 1; i < SERVICES; i++) {
+		value_of(h, services[i].key, value);
+		if (!is_good(value))
+			judgement = HOST_LACKS;
+	}
+	for (uint32_t i = LAYER_NONE + 1; i < LAYER_COUNT; i++) {
+		value_of(h, layer_row(i)->key, value);
+		if (counts(h, i) && !is_good(value))
+			judgement = HOST_LACKS;
+	}
+	return judgement;
+}
+
+/* What to change; user namespaces have switches of their own. */
+static const char *
+remedy_of(uint32_t layer, char why[LAYER_USERNS_WHY_MAX])
+{
+	if (layer != LAYER_USERNS)
+		return layer_row(layer)->remedy;
+	layer_userns_why(why);
+	return why;
+}
+
+static int
+put_layer(const struct host *h, uint32_t layer, struct buf *out)
+{
+	const struct layer_row *row = layer_row(layer);
+	char value[VALUE_MAX], why[LAYER_USERNS_WHY_MAX];
+
+	value_of(h, row->key, value);
+	if (is_good(value) && layer == LAYER_LANDLOCK)
+		return buf_printf(out, "works    %s (ABI %s)\n", row->words,
+		    value);
+	if (is_good(value))
+		return buf_printf(out, "works    %s\n", row->words);
+	if (strcmp(value, UNTRIED) == 0)
+		return buf_printf(out, "untried  %s\n", row->words);
+	return buf_printf(out,
+	    "missing  %s (%s)\n         needed by %s\n         to change it: "
+	    "%s\n",
+	    row->words, value, row->needed_by, remedy_of(layer, why));
+}
+
+/* The words of the layer with that key, or the key itself. */
+static const char *
+words_of_key(const char *key)
+{
+	for (uint32_t i = LAYER_NONE + 1; i < LAYER_COUNT; i++)
+		if (strcmp(layer_row(i)->key, key) == 0)
+			return layer_row(i)->words;
+	return key;
+}
+
+static int
+put_service(const struct host *h, size_t i, struct buf *out)
+{
+	char value[VALUE_MAX];
+
+	value_of(h, services[i].key, value);
+	if (is_good(value))
+		return buf_printf(out, "works    %s\n", services[i].words);
+	return buf_printf(out, "refused  %s: needs %s\n", services[i].words,
+	    words_of_key(value));
+}
+
+int
+host_put_text(const struct host *h, struct buf *out)
+{
+	int r = buf_printf(out, "Linux %s, as %s\n\n", h->kernel,
+	    h->root ? "root" : "an ordinary user");
+
+	for (uint32_t i = LAYER_NONE + 1; i < LAYER_COUNT && r == 0; i++)
+		if (counts(h, i))
+			r = put_layer(h, i, out);
+	if (r == 0)
+		r = buf_printf(out, "limits   of each command alone "
+				    "(setrlimit); no totals of a "
+				    "session\n\n");
+	for (size_t i = 0; i < SERVICES && r == 0; i++)
+		r = put_service(h, i, out);
+	return r;
+}
+
+/* --- JSON: no string in it has anything to escape ------------------------ */
+
+static int
+put_layer_json(const struct host *h, uint32_t layer, const char *comma,
+    struct buf *out)
+{
+	const struct layer_row *row = layer_row(layer);
+	char value[VALUE_MAX], why[LAYER_USERNS_WHY_MAX];
+	bool good;
+
+	value_of(h, row->key, value);
+	good = is_good(value);
+	return buf_printf(out,
+	    "%s{\"key\":\"%s\",\"name\":\"%s\",\"works\":%s,\"value\":\"%s\","
+	    "\"needed_by\":\"%s\",\"change\":%s%s%s}",
+	    comma, row->key, row->words, good ? "true" : "false", value,
+	    row->needed_by, good ? "" : "\"",
+	    good ? "null" : remedy_of(layer, why), good ? "" : "\"");
+}
+
+int
+host_put_json(const struct host *h, struct buf *out)
+{
+	const char *comma = "";
+	int r = buf_printf(out,
+	    "{\"kernel\":\"%s\",\"root\":%s,\"exit\":%d,\"layers\":[",
+	    h->kernel, h->root ? "true" : "false", (int)host_judge(h));
+
+	for (uint32_t i = LAYER_NONE + 1; i < LAYER_COUNT && r == 0; i++) {
+		if (!counts(h, i))
+			continue;
+		r = put_layer_json(h, i, comma, out);
+		comma = ",";
+	}
+	if (r == 0)
+		r = buf_printf(out, "],\"services\":{");
+	for (size_t i = 0; i < SERVICES && r == 0; i++) {
+		char value[VALUE_MAX];
+
+		value_of(h, services[i].key, value);
+		r = buf_printf(out, "%s\"%s\":%s%s%s", i == 0 ? "" : ",",
+		    services[i].key, is_good(value) ? "" : "\"",
+		    is_good(value) ? "true" : value,
+		    is_good(value) ? "" : "\"");
+	}
+	return r < 0 ? r : buf_printf(out, "}}\n");
+}
