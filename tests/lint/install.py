@@ -13,7 +13,15 @@ WANTED = ["bin/sallyport", "etc/sallyport/sallyport.conf",
           "libexec/sallyport/sallyport-exec",
           "libexec/sallyport/sallyport-net",
           "libexec/sallyport/sallyport-tool"]
-PAGES = ["share/man/man1/sallyport.1", "share/man/man5/sallyport.conf.5"]
+# Built where its libraries are there.
+OPTIONAL = "http/sallyport-http"
+
+
+def pages():
+    """Manual pages: docs/NAME.SECTION.scd."""
+    for name in lint.files(".scd"):
+        page = pathlib.Path(name).stem
+        yield f"share/man/man{page[-1]}/{page}"
 
 
 def installed(build, meson, folder):
@@ -27,7 +35,9 @@ def installed(build, meson, folder):
 
 def main():
     build, *meson = sys.argv[1:]
-    wanted = WANTED + (PAGES if shutil.which("scdoc") else [])
+    wanted = WANTED + (list(pages()) if shutil.which("scdoc") else [])
+    if (pathlib.Path(build) / OPTIONAL).exists():
+        wanted.append("libexec/sallyport/sallyport-http")
     with tempfile.TemporaryDirectory() as folder:
         modes = installed(build, meson, folder)
     # A prefix stands in front of each.
