@@ -253,7 +253,8 @@ loop(struct executor *x)
 		struct epoll_event ev;
 		int timeout = next_timeout(x), n, r;
 
-		if (x->stopping && (x->lease_count == 0 || timeout == 0))
+		if (x->stopping &&
+		    ((x->lease_count == 0 && !x->removing) || timeout == 0))
 			return 0;
 		/* One at a time: its handler may free what others belong to. */
 		n = epoll_wait(x->epfd, &ev, 1, timeout);
@@ -312,8 +313,12 @@ executor_done(struct executor *x)
 	while ((l = LIST_FIRST(&x->leases)) != NULL) {
 		lease_kill(l);
 		LIST_REMOVE(l, link);
+		(void)placeholder_release(&l->hold);
 		lease_free(l);
 	}
+	placeholder_done(&x->placeholders);
+	if (x->removing)
+		source_close(&x->remover);
 	for (size_t i = 0; x->sessions != NULL && i < x->slot_count; i++)
 		session_free(x->sessions[i]);
 	free(x->sessions);

@@ -35,6 +35,9 @@ struct executor {
 	struct session **sessions;
 	unsigned int slot_count;
 	unsigned int opening; /* helpers at work */
+	struct placeholders placeholders;
+	struct source remover; /* while removing: of the process that does */
+	bool removing;
 	char unique[33]; /* of this life of exec: hexadecimal random bits */
 	bool stopping, done;
 	int64_t stop_deadline_ms;
@@ -93,6 +96,10 @@ must_use int executor_launch(struct executor *x, struct session *s,
  * error; NULL with *r -EPROTO if it never was, or is not that session's. */
 struct lease *executor_lease(const struct executor *x, const struct peer *p,
     uint32_t session, uint32_t id, int *r);
+
+/* executor_placeholder.c: the lease is at its end, and with it what it relied
+ * upon. */
+void executor_release(struct executor *x, struct lease *l);
 
 /* executor_worker.c */
 executor_handler executor_on_worker_open;

@@ -17,8 +17,12 @@ struct start {
 	struct executor *x;
 	struct session *session;
 	uint32_t number;
+	struct bytes packed; /* the spec as it came */
 	struct spec spec;
 	struct plan plan;
+	/* Why it is refused, for data of the error */
+	enum layer missing;
+	int errnum;
 };
 
 /* --- answers to net ------------------------------------------------------ */
@@ -39,6 +43,8 @@ answer_refused(const struct start *s, enum refuse_reason reason,
 {
 	const struct msg_process_refused m = {.number = s->number,
 	    .reason = (uint32_t)reason,
+	    .feature = s->missing,
+	    .errnum = (uint32_t)s->errnum,
 	    .text = bytes_of(text)};
 	struct peer *p = executor_peer(s->x, s->session->generation);
 
@@ -142,6 +148,7 @@ pidfd_ready(struct executor *x, struct source *source)
 	s->lease_count--;
 	x->worker_count -= l->worker;
 	s->worker_count -= l->worker;
+	executor_release(x, l);
 	lease_free(l);
 	executor_session_settle(x, s);
 }
@@ -234,14 +241,21 @@ int
 executor_launch(struct executor *x, struct session *session, uint32_t number,
     struct order *order, struct lease **out)
 {
+	struct placeholder_hold hold;
 	struct spawned sp;
 	struct lease *l;
-	int r = spawn(order, &sp);
+	int r = placeholder_hold(&x->placeholders, order->plan, &hold);
 
 	if (r < 0)
 		return r;
+	r = spawn(order, &sp);
+	if (r < 0) {
+		(void)placeholder_release(&hold);
+		return r;
+	}
 	l = lease_new((struct lease_id){x->last_lease + 1}, &sp);
 	if (l == NULL) {
+		(void)placeholder_release(&hold);
 		(void)raw_pidfd_signal(sp.pidfd, SIGKILL);
 		(void)close(sp.pidfd);
 		(void)close(sp.status);
@@ -249,6 +263,7 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
 		return -ENOMEM;
 	}
 	x->last_lease++;
+	l->hold = hold;
 	l->generation = session->generation;
 	l->session = session->id;
 	l->slot = session->slot;
@@ -332,9 +347,21 @@ plan_start(struct start *s, struct err *e)
 	    .cwd = s->spec.cwd,
 	    .managed_network = s->spec.managed_network,
 	    .network_proxy = s->spec.network_proxy,
-	    .template = &s->session->template};
+	    .template = &s->session->template,
+	    .probe = s->x->probe,
+	    .missing = &s->missing};
+	int r = executor_plan(s->x->config, &q, &s->plan, e);
 
-	return executor_plan(s->x->config, &q, &s->plan, e);
+	if (s->missing != LAYER_NONE)
+		s->errnum = s->x->probe->errnum[s->missing];
+	return r;
+}
+
+static void
+wait_turn(const struct start *s)
+{
+	if (session_wait(s->session, s->number, false, s->packed) < 0)
+		answer_refused(s, REFUSE_BUSY, "too many waiting starts");
 }
 
 /* The session is ready, refused or closed. */
@@ -345,6 +372,7 @@ start_in(struct start *s)
 	int r;
 
 	if (s->session->state != SESSION_READY) {
+		s->errnum = s->session->errnum;
 		answer_refused(s, REFUSE_SESSION,
 		    s->session->state == SESSION_REFUSED
 			? s->session->text
@@ -356,7 +384,9 @@ start_in(struct start *s)
 		answer_refused(s, executor_plan_reason(r), e.text);
 		return;
 	}
-	if (!has_room(s))
+	if (placeholder_is_leaving(&s->x->placeholders, &s->plan))
+		wait_turn(s);
+	else if (!has_room(s))
 		answer_refused(s, REFUSE_BUSY, "too many processes");
 	else
 		start_planned(s);
@@ -370,37 +400,36 @@ executor_on_process_start(struct executor *x, struct peer *p,
 	const struct msg_process_start *m = &msg->u.process_start;
 	struct start s = {.x = x,
 	    .session = executor_session(x, p->generation, m->session),
-	    .number = m->number};
+	    .number = m->number,
+	    .packed = m->spec};
 	int r = spec_unpack(m->spec, &s.spec, e);
 
 	if (r < 0)
 		return r;
 	if (s.session == NULL)
 		return err_set(e, EPROTO, "session %u is not open", m->session);
-	if (s.session->state != SESSION_OPENING) {
+	if (s.session->state == SESSION_OPENING)
+		wait_turn(&s);
+	else
 		start_in(&s);
-		return 0;
-	}
-	if (session_wait(s.session, m->number, false, m->spec) < 0)
-		answer_refused(&s, REFUSE_BUSY, "too many waiting starts");
 	return 0;
 }
 
 void
 executor_process_resume(struct executor *x, struct session *session)
 {
-	struct waiting *w;
-
-	while ((w = session_next_waiting(session)) != NULL) {
+	/* One that has to wait again comes last. */
+	for (size_t n = session->waiting_count; n > 0; n--) {
+		struct waiting *w = session_next_waiting(session);
 		struct start s = {.x = x,
 		    .session = session,
-		    .number = w->number};
-		struct bytes spec = {.data = w->spec, .len = w->len};
+		    .number = w->number,
+		    .packed = {.data = w->spec, .len = w->len}};
 
 		/* It was whole when it came. */
 		if (w->worker)
 			executor_worker_resume(x, session, w);
-		else if (spec_unpack(spec, &s.spec, NULL) == 0)
+		else if (spec_unpack(s.packed, &s.spec, NULL) == 0)
 			start_in(&s);
 		free(w);
 	}

@@ -96,13 +96,25 @@ start(struct executor *x, struct session *s, uint32_t number,
 	return 0;
 }
 
+static void
+wait_turn(struct executor *x, struct session *s, uint32_t number,
+    struct bytes sandbox)
+{
+	if (session_wait(s, number, true, sandbox) < 0)
+		refuse(x, s->generation, number,
+		    &(struct refusal){.reason = REFUSE_BUSY,
+			.text = "busy: too many waiting starts; try again "
+				"later"});
+}
+
 /* The session is ready, refused or closed. */
 static void
 start_in(struct executor *x, struct session *s, uint32_t number,
     struct bytes sandbox)
 {
 	const struct plan_request q = {.sandbox = sandbox,
-	    .template = &s->template};
+	    .template = &s->template,
+	    .probe = x->probe};
 	struct refusal why = {.reason = REFUSE_SESSION};
 	struct plan plan;
 	struct err e = {0};
@@ -128,6 +140,11 @@ start_in(struct executor *x, struct session *s, uint32_t number,
 		refuse(x, s->generation, number, &why);
 		return;
 	}
+	if (placeholder_is_leaving(&x->placeholders, &plan)) {
+		plan_done(&plan);
+		wait_turn(x, s, number, sandbox);
+		return;
+	}
 	r = start(x, s, number, &plan);
 	plan_done(&plan);
 	why.stage = STAGE_CLONE;
@@ -150,13 +167,10 @@ executor_on_worker_open(struct executor *x, struct peer *p,
 		return r;
 	if (s == NULL)
 		return err_set(e, EPROTO, "session %u is not open", m->session);
-	if (s->state != SESSION_OPENING)
+	if (s->state == SESSION_OPENING)
+		wait_turn(x, s, m->number, m->sandbox);
+	else
 		start_in(x, s, m->number, m->sandbox);
-	else if (session_wait(s, m->number, true, m->sandbox) < 0)
-		refuse(x, p->generation, m->number,
-		    &(struct refusal){.reason = REFUSE_BUSY,
-			.text = "busy: too many waiting starts; try again "
-				"later"});
 	return 0;
 }
 

@@ -69,7 +69,8 @@ lease_read_status(struct lease *l)
 }
 
 int
-lease_take_streams(struct lease *l, int fds[CONTROL_STREAMS_MAX], size_t *count)
+lease_take_streams(const struct lease *l, int fds[CONTROL_STREAMS_MAX],
+    size_t *count)
 {
 	size_t want = l->pipe_stdin ? 3 : 2; /* a pty comes twice */
 	struct control c = {.type = CONTROL_MADE};
@@ -78,12 +79,31 @@ lease_take_streams(struct lease *l, int fds[CONTROL_STREAMS_MAX], size_t *count)
 	while (r == 1 && c.type == CONTROL_MADE) {
 		*count = CONTROL_STREAMS_MAX;
 		r = raw_recv(l->control.fd, &c, sizeof c, fds, count);
+		if (r == 1)
+			placeholder_note(&l->hold, &c);
 	}
 	if (r == 1 && c.type == CONTROL_STREAMS && *count == want)
 		return 0;
 	for (size_t i = 0; i < *count; i++)
 		(void)close(fds[i]);
 	return -EPROTO;
+}
+
+void
+lease_read_made(const struct lease *l)
+{
+	int fds[CONTROL_STREAMS_MAX], r = 1;
+
+	while (r == 1) {
+		size_t count = CONTROL_STREAMS_MAX;
+		struct control c;
+
+		r = raw_recv(l->control.fd, &c, sizeof c, fds, &count);
+		for (size_t i = 0; r == 1 && i < count; i++)
+			(void)close(fds[i]);
+		if (r == 1)
+			placeholder_note(&l->hold, &c);
+	}
 }
 
 bool

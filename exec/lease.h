@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "exec/control.h"
+#include "exec/placeholder.h"
 #include "exec/raw.h"
 #include "exec/source.h"
 #include "exec/spawn.h"
@@ -37,6 +38,7 @@ struct lease {
 	bool heard;  /* a status record came; last is it */
 	struct status_record last;
 	struct source pidfd, status, control;
+	struct placeholder_hold hold; /* released before the lease is freed */
 };
 
 /* A lease in state STARTING over what spawn yielded, which it takes. NULL when
@@ -59,8 +61,11 @@ void lease_tell(const struct lease *l, enum control_type type, uint32_t a,
 must_use int lease_read_status(struct lease *l);
 
 /* Take the streams that init made: 1 to 3 descriptors. 0, or -EPROTO. */
-must_use int lease_take_streams(struct lease *l, int fds[CONTROL_STREAMS_MAX],
-    size_t *count);
+must_use int lease_take_streams(const struct lease *l,
+    int fds[CONTROL_STREAMS_MAX], size_t *count);
+
+/* Take what is left of init's reports at its end, and note what it made. */
+void lease_read_made(const struct lease *l);
 
 /* Whether init has reported the program's end; then its wait status. */
 must_use bool lease_read_exit(const struct lease *l, uint32_t *status);
