@@ -1,7 +1,9 @@
 /*
  * Another process swaps a directory and a link to an outside one as fast as it
  * can, while a file worker without any sandbox works on the tree that holds
- * them. By descriptors alone it must stay inside.
+ * them. What does not follow links must stay inside by descriptors alone; what
+ * does follow them gets outside here, so a test that sees it stay inside in a
+ * sandbox would see it leave.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -205,6 +207,48 @@ walk_stays_inside(void **state)
 	stop_swapper(swapper);
 }
 
+/* Whether reading brings what is outside. */
+static bool
+reads_outside(struct rig *rig)
+{
+	char text[16] = "";
+	struct msg m;
+
+	rig_read_file(rig, "w/d/secret");
+	rig_receive(rig, &m);
+	if (m.type == MSG_FS_FILE)
+		assert_true(pread(m.fds[0], text, sizeof text - 1, 0) >= 0);
+	msg_done(&m);
+	return strcmp(text, "outside") == 0;
+}
+
+static void
+without_a_sandbox_what_follows_links_gets_outside(void **state)
+{
+	bool has_read = false, has_written = false, has_made = false;
+	int64_t end = now_ms() + 2 * RACE_MS;
+	struct rig *rig = *state;
+	pid_t swapper;
+
+	make_outside();
+	make_tree("w");
+	swapper = start_swapper("w/d", "w/l");
+	while (now_ms() < end && !(has_read && has_written && has_made)) {
+		has_read = reads_outside(rig) || has_read;
+		rig_write_file(rig, "w/d/new", "from inside", false);
+		receive_any(rig);
+		rig_mkdir(rig, "w/d/made/deep", true);
+		receive_any(rig);
+		has_written = faccessat(AT_FDCWD, "outside/new", F_OK, 0) == 0;
+		has_made =
+		    faccessat(AT_FDCWD, "outside/made/deep", F_OK, 0) == 0;
+	}
+	stop_swapper(swapper);
+	assert_true(has_read);
+	assert_true(has_written);
+	assert_true(has_made);
+}
+
 int
 main(void)
 {
@@ -213,6 +257,7 @@ main(void)
 	    WORKER_TEST(copy_stays_inside),
 	    WORKER_TEST(copying_to_a_swapped_place_stays_inside),
 	    WORKER_TEST(walk_stays_inside),
+	    WORKER_TEST(without_a_sandbox_what_follows_links_gets_outside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
