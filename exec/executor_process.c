@@ -20,9 +20,6 @@ struct start {
 	struct bytes packed; /* the spec as it came */
 	struct spec spec;
 	struct plan plan;
-	/* Why it is refused, for data of the error */
-	enum layer missing;
-	int errnum;
 };
 
 /* --- answers to net ------------------------------------------------------ */
@@ -43,8 +40,6 @@ answer_refused(const struct start *s, enum refuse_reason reason,
 {
 	const struct msg_process_refused m = {.number = s->number,
 	    .reason = (uint32_t)reason,
-	    .feature = s->missing,
-	    .errnum = (uint32_t)s->errnum,
 	    .text = bytes_of(text)};
 	struct peer *p = executor_peer(s->x, s->session->generation);
 
@@ -347,14 +342,9 @@ plan_start(struct start *s, struct err *e)
 	    .cwd = s->spec.cwd,
 	    .managed_network = s->spec.managed_network,
 	    .network_proxy = s->spec.network_proxy,
-	    .template = &s->session->template,
-	    .probe = s->x->probe,
-	    .missing = &s->missing};
-	int r = executor_plan(s->x->config, &q, &s->plan, e);
+	    .template = &s->session->template};
 
-	if (s->missing != LAYER_NONE)
-		s->errnum = s->x->probe->errnum[s->missing];
-	return r;
+	return executor_plan(s->x->config, &q, &s->plan, e);
 }
 
 static void
@@ -372,7 +362,6 @@ start_in(struct start *s)
 	int r;
 
 	if (s->session->state != SESSION_READY) {
-		s->errnum = s->session->errnum;
 		answer_refused(s, REFUSE_SESSION,
 		    s->session->state == SESSION_REFUSED
 			? s->session->text
