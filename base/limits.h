@@ -123,6 +123,10 @@ void limits_init(struct limits *l);
 #define SANDBOX_SPEC_MAX    (256u * 1024u)
 #define SANDBOX_RULES_MAX   4096
 
+/* EXEC_POLICY: a packed ceiling, and a filter of BPF_MAXINSNS: bytes. */
+#define EXEC_CEILING_MAX (24u * 1024u)
+#define EXEC_FILTER_MAX	 (32u * 1024u)
+
 /* Workspaces of a server, and files of its own that lie in them. */
 #define WORKSPACES_MAX	 16
 #define PROTECTED_MAX	 32

@@ -212,7 +212,7 @@ step_seccomp(struct child *c)
 		if (r < 0)
 			return r;
 	}
-	return lockdown(&filter_child);
+	return lockdown(c->order->filter);
 }
 
 static int

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "policy/ceiling.h"
 #include "privsep/pack.h"
 
 /* Copies the strings of a list. Each must be an absolute path. */
@@ -160,9 +161,55 @@ config_take(struct exec_config *c, struct msg *m, struct err *e)
 	return r;
 }
 
+static int
+take_ceiling(struct exec_config *c, struct bytes packed, struct err *e)
+{
+	bool network_enabled = c->ceiling.network_enabled;
+	int r;
+
+	if (packed.len == 0)
+		return 0;
+	if (c->preset == PRESET_OPEN)
+		return err_set(e, EPROTO, "config: open has no ceiling");
+	r = ceiling_unpack(packed, c->paths, &c->ceiling, e);
+	if (r == 0)
+		c->ceiling.network_enabled = network_enabled;
+	return r;
+}
+
+/* The kernel checks the instructions when they are loaded. */
+static int
+take_filter(struct exec_config *c, struct bytes code, struct err *e)
+{
+	size_t count = code.len / sizeof(struct sock_filter);
+
+	if (code.len == 0)
+		return 0;
+	if (code.len % sizeof(struct sock_filter) != 0 || count > BPF_MAXINSNS)
+		return err_set(e, EPROTO, "config: bad filter");
+	c->child_filter.filter = malloc(code.len);
+	if (c->child_filter.filter == NULL)
+		return err_set(e, ENOMEM, "config");
+	memcpy(c->child_filter.filter, code.data, code.len);
+	c->child_filter.len = (unsigned short)count;
+	return 0;
+}
+
+int
+config_take_policy(struct exec_config *c, const struct msg_exec_policy *m,
+    struct err *e)
+{
+	int r = take_ceiling(c, m->ceiling, e);
+
+	return r < 0 ? r : take_filter(c, m->filter, e);
+}
+
 void
 config_done(struct exec_config *c)
 {
+	if (c->ceiling.custom)
+		ceiling_free(&c->ceiling);
+	free(c->child_filter.filter);
 	for (size_t i = 0; i < c->workspace_count; i++)
 		fd_close(&c->workspaces[i].fd);
 	for (size_t i = 0; i < WORKSPACES_MAX; i++)

@@ -2,6 +2,7 @@
 #ifndef EXEC_CONFIG_H
 #define EXEC_CONFIG_H
 
+#include <linux/filter.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,7 +37,9 @@ struct exec_config {
 	struct env_config env;
 	char *home; /* HOME of env's base, or where sessions have theirs */
 	struct plan_path paths[PLAN_PATHS_MAX];
-	struct decide_ceiling ceiling;
+	struct decide_ceiling ceiling; /* custom: its paths are owned */
+	/* In the place of the programs' built-in filter; len 0: none. */
+	struct sock_fprog child_filter; /* owned */
 };
 
 /* How many host ids from uid_base on are used for sessions: see executor.h. */
@@ -50,6 +53,10 @@ struct exec_config {
  * -EPROTO, -EINVAL or -ENOMEM with e. Release c with config_done in any case.
  */
 must_use int config_take(struct exec_config *c, struct msg *m, struct err *e);
+
+/* The same for EXEC_POLICY, which takes the place of a part of *c. */
+must_use int config_take_policy(struct exec_config *c,
+    const struct msg_exec_policy *m, struct err *e);
 void config_done(struct exec_config *c);
 
 #endif

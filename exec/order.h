@@ -6,6 +6,7 @@
 #ifndef EXEC_ORDER_H
 #define EXEC_ORDER_H
 
+#include <linux/filter.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +55,7 @@ struct order {
 	unsigned int landlock_abi; /* 0: no Landlock */
 	bool scope_abstract;	   /* the network is the host's */
 	const struct plan *plan;
+	const struct sock_fprog *filter; /* the program's */
 
 	/* Its ties to exec */
 	int status_fd;	/* pipe: struct status_record */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "privsep/filters.h"
+
 /* What an execvp(3) without PATH in its environment uses. */
 #define DEFAULT_PATH "/bin:/usr/bin"
 
@@ -101,6 +103,9 @@ order_make(struct order_store *s, const struct order_source *from)
 	if (r < 0)
 		return r;
 	s->order.umask = from->config->umask;
+	s->order.filter = from->config->child_filter.len > 0
+			      ? &from->config->child_filter
+			      : &filter_child;
 	set_rlimits(&s->order, &from->config->limits);
 	set_confinement(s, from);
 	return 0;

@@ -13,23 +13,42 @@
 #include "privsep/privdrop.h"
 #include "privsep/report.h"
 
-/* The first message is the configuration. */
+/* The next message, which is to be of that type. */
 static int
-receive_config(struct channel *supervisor, struct exec_config *c, struct err *e)
+receive(struct channel *supervisor, enum msg_type type, struct msg *m,
+    struct err *e)
 {
 	struct pollfd p = {.fd = channel_fd(supervisor), .events = POLLIN};
-	struct msg m;
 	int r;
 
 	while (poll(&p, 1, -1) < 0 && errno == EINTR)
 		;
-	r = channel_recv(supervisor, &m, e);
+	r = channel_recv(supervisor, m, e);
 	if (r <= 0)
 		return r < 0 ? r : err_set(e, EPIPE, "no configuration");
-	if (m.type == MSG_EXEC_CONFIG)
-		r = config_take(c, &m, e);
-	else
-		r = err_set(e, EPROTO, "message %d first", (int)m.type);
+	if (m->type == type)
+		return 0;
+	r = err_set(e, EPROTO, "message %d first", (int)m->type);
+	msg_done(m);
+	return r;
+}
+
+static int
+receive_config(struct channel *supervisor, struct exec_config *c, struct err *e)
+{
+	struct msg m;
+	int r = receive(supervisor, MSG_EXEC_CONFIG, &m, e);
+
+	if (r < 0)
+		return r;
+	r = config_take(c, &m, e);
+	msg_done(&m);
+	if (r < 0 || (c->flags & EXEC_FLAG_POLICY) == 0)
+		return r;
+	r = receive(supervisor, MSG_EXEC_POLICY, &m, e);
+	if (r < 0)
+		return r;
+	r = config_take_policy(c, &m.u.exec_policy, e);
 	msg_done(&m);
 	return r;
 }

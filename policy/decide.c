@@ -193,11 +193,13 @@ static void
 plan_confinement(const struct decide_request *q, const struct decide_ceiling *c,
     struct plan *plan)
 {
-	plan->own_view = q->sandbox == DECIDE_SANDBOX_RESTRICTED;
+	bool restricted = q->sandbox == DECIDE_SANDBOX_RESTRICTED;
+
+	plan->own_view = restricted || c->custom;
 	plan->view = plan->own_view ? own_view(plan) : c->view;
 	plan->never_root = plan->own_view || wants_restricted(q);
 	plan->unix_sockets = c->unix_sockets;
-	if (!plan->own_view)
+	if (!restricted)
 		return;
 	if (!grants_writing(&plan->layers[PLAN_CLIENT]))
 		plan->unix_sockets = PLAN_UNIX_DENY;

@@ -36,6 +36,9 @@ struct decide_ceiling {
 	enum plan_view view; /* not PLAN_VIEW_EMPTY */
 	bool network_enabled;
 	enum plan_unix_sockets unix_sockets;
+	/* Spelled out by the administrator: every request gets a view of its
+	 * own, also one that restricts nothing, and none runs as root. */
+	bool custom;
 	/* Borrowed. With PLAN_VIEW_MINIMAL a rule on "/" counts as the minimal
 	 * list; with PLAN_VIEW_OPEN "/" can be written. */
 	const struct plan_path *paths;

@@ -7,10 +7,11 @@
 
 struct parser {
 	struct bytes text;
-	size_t at;	   /* next byte */
-	size_t line_start; /* where the present line begins */
-	unsigned int line; /* its number, from 1 */
-	size_t first_rule; /* of this text */
+	size_t at;			  /* next byte */
+	size_t line_start;		  /* where the present line begins */
+	unsigned int line;		  /* its number, from 1 */
+	size_t first_rule;		  /* of this text */
+	bool said_fallback, said_unknown; /* by this text */
 	struct syscall_policy *p;
 	struct err *e;
 };
@@ -469,13 +470,17 @@ parse_rule(struct parser *s, struct bytes name)
 }
 
 static int
-parse_directive(struct parser *s, bool *has, struct syscall_action *to)
+parse_directive(struct parser *s, bool *said, bool *has,
+    struct syscall_action *to)
 {
 	struct syscall_action a;
 	int r = parse_action(s, &a);
 
 	if (r < 0)
 		return r;
+	if (*said)
+		return refuse_at(s, EINVAL, s->line_start, "said before");
+	*said = true;
 	if (!*has)
 		*to = a;
 	*has = true;
@@ -490,9 +495,11 @@ parse_line(struct parser *s)
 	int r = 0;
 
 	if (bytes_is(word, "default"))
-		r = parse_directive(s, &p->has_fallback, &p->fallback);
+		r = parse_directive(s, &s->said_fallback, &p->has_fallback,
+		    &p->fallback);
 	else if (bytes_is(word, "unknown"))
-		r = parse_directive(s, &p->has_unknown, &p->unknown);
+		r = parse_directive(s, &s->said_unknown, &p->has_unknown,
+		    &p->unknown);
 	else if (word.len > 0)
 		r = parse_rule(s, word);
 	if (r < 0)
@@ -522,6 +529,22 @@ check_bytes(struct parser *s)
 	return 0;
 }
 
+/* The next line, from its first byte to behind its end. */
+static int
+next_line(struct parser *s)
+{
+	int r;
+
+	s->line++;
+	s->line_start = s->at;
+	r = check_bytes(s);
+	if (r == 0)
+		r = parse_line(s);
+	if (r == 0)
+		s->at++;
+	return r;
+}
+
 int
 syscall_text_parse(struct bytes text, struct syscall_policy *p, struct err *e)
 {
@@ -529,21 +552,40 @@ syscall_text_parse(struct bytes text, struct syscall_policy *p, struct err *e)
 	    .first_rule = p->rule_count,
 	    .p = p,
 	    .e = e};
+	int r = 0;
 
 	if (text.len > SYSCALL_TEXT_MAX)
 		return err_set(e, EFBIG, "1:1: %zu bytes, at most %u", text.len,
 		    SYSCALL_TEXT_MAX);
-	while (s.at < text.len) {
-		int r;
+	while (s.at < text.len && r == 0)
+		r = next_line(&s);
+	return r;
+}
 
-		s.line++;
-		s.line_start = s.at;
-		r = check_bytes(&s);
-		if (r == 0)
-			r = parse_line(&s);
-		if (r < 0)
-			return r;
+int
+syscall_text_parse_all(struct bytes text, const char *name,
+    struct syscall_policy *p, struct buf *errors)
+{
+	struct err e = {0};
+	struct parser s = {.text = text,
+	    .first_rule = p->rule_count,
+	    .p = p,
+	    .e = &e};
+	int result = 0;
+
+	if (text.len > SYSCALL_TEXT_MAX) {
+		(void)!buf_printf(errors, "%s:1:1: %zu bytes, at most %u\n",
+		    name, text.len, SYSCALL_TEXT_MAX);
+		return -EINVAL;
+	}
+	while (s.at < text.len) {
+		if (next_line(&s) == 0)
+			continue;
+		result = -EINVAL;
+		(void)!buf_printf(errors, "%s:%s\n", name, e.text);
+		while (peek(&s, 0) != '\n')
+			s.at++;
 		s.at++;
 	}
-	return 0;
+	return result;
 }

@@ -96,7 +96,8 @@ void syscall_policy_free(struct syscall_policy *p);
 
 /*
  * Add the rules of text to p, behind those that are there. text is borrowed
- * until p is freed. A "default" or "unknown" counts unless p had one before.
+ * until p is freed. A "default" or "unknown" counts unless p had one before;
+ * a text may say each once.
  * Within text a rule that could never decide is refused: one with the same
  * test as an earlier one of that call, or behind one without a test.
  *
@@ -106,6 +107,14 @@ void syscall_policy_free(struct syscall_policy *p);
  */
 must_use int syscall_text_parse(struct bytes text, struct syscall_policy *p,
     struct err *e);
+
+/*
+ * The same, but go on behind a line that is wrong: every complaint becomes a
+ * line "NAME:LINE:COLUMN: what is wrong" in errors, as far as it holds them,
+ * and the rule is left out of p. Returns 0 or -EINVAL.
+ */
+must_use int syscall_text_parse_all(struct bytes text, const char *name,
+    struct syscall_policy *p, struct buf *errors);
 
 /* Whether the test of rule r of p holds for these arguments. */
 bool syscall_rule_holds(const struct syscall_policy *p,

@@ -50,6 +50,7 @@ enum exec_flag {
 	EXEC_FLAG_ALLOW_ROOT = 1 << 0, /* sandbox.allow_root, open only */
 	EXEC_FLAG_DEGRADED = 1 << 1,   /* sandbox.degraded = allow */
 	EXEC_FLAG_OPENCLAW = 1 << 2,   /* adds CODEX_SANDBOX_EXEC_ID */
+	EXEC_FLAG_POLICY = 1 << 4, /* EXEC_POLICY follows EXEC_CONFIG */
 	EXEC_FLAG_PROBE = 1 << 3, /* report what the host gives, then end */
 };
 

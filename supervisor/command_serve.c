@@ -10,38 +10,7 @@
 
 #include "supervisor/confine.h"
 #include "supervisor/opening.h"
-
-#define SETTINGS_MAX 256 /* options of a command line that set a key */
-
-struct arguments {
-	struct list settings; /* "section.key=value", in order */
-	const char *config_file, *url_file;
-	bool help, help_settings;
-};
-
-enum option_number {
-	OPTION_CONFIG = 1,
-	OPTION_URL_FILE,
-	OPTION_HELP,
-	OPTION_HELP_SETTINGS,
-	OPTION_SETTING, /* and on: a row of settings */
-};
-
-static const struct {
-	const char *option;
-	int has_arg;
-	const char *prefix; /* what the option's argument is appended to */
-} settings[] = {
-    {"listen", required_argument, "server.listen="},
-    {"workspace", required_argument, "server.workspace="},
-    {"compat", required_argument, "server.compat="},
-    {"preset", required_argument, "sandbox.preset="},
-    {"set", required_argument, ""},
-    {"allow-network", no_argument, "profile.network=enabled"},
-    {"verbose", no_argument, "log.level=debug"},
-};
-
-#define SETTINGS (sizeof settings / sizeof settings[0])
+#include "supervisor/options.h"
 
 static const char usage[] =
     "usage: sallyport serve [OPTION]...\n"
@@ -67,106 +36,6 @@ static const char usage[] =
     "exit codes: 0 stopped by a signal; 1 the system refused something;\n"
     "2 wrong command line, configuration or workspace; 3 a process did not\n"
     "start or reach its lock-down; 4 processes crashed too often\n";
-
-static void
-complain(const char *text)
-{
-	(void)fprintf(stderr, "sallyport: %s\n", text);
-}
-
-/* Returns 0 or -ENOMEM, -E2BIG. */
-static int
-add_setting(struct arguments *a, const char *prefix, const char *value)
-{
-	scoped_free char *text = NULL;
-
-	if (asprintf(&text, "%s%s", prefix, value != NULL ? value : "") < 0)
-		return -ENOMEM;
-	return list_add(&a->settings, text, SETTINGS_MAX);
-}
-
-static int
-on_option(struct arguments *a, int option, const char *value)
-{
-	switch (option) {
-	case OPTION_CONFIG:
-		a->config_file = value;
-		return 0;
-	case OPTION_URL_FILE:
-		a->url_file = value;
-		return 0;
-	case OPTION_HELP:
-		a->help = true;
-		return 0;
-	case OPTION_HELP_SETTINGS:
-		a->help_settings = true;
-		return 0;
-	case '?':
-		return -EINVAL; /* getopt has said why */
-	default:
-		return add_setting(a, settings[option - OPTION_SETTING].prefix,
-		    value);
-	}
-}
-
-/* Returns 0, or a negative errno after a complaint. */
-static int
-parse_arguments(struct arguments *a, int argc, char **argv)
-{
-	struct option options[SETTINGS + 5] = {
-	    {"config", required_argument, NULL, OPTION_CONFIG},
-	    {"url-file", required_argument, NULL, OPTION_URL_FILE},
-	    {"help", no_argument, NULL, OPTION_HELP},
-	    {"help-settings", no_argument, NULL, OPTION_HELP_SETTINGS},
-	};
-	int option, r;
-
-	for (size_t i = 0; i < SETTINGS; i++)
-		options[4 + i] = (struct option){.name = settings[i].option,
-		    .has_arg = settings[i].has_arg,
-		    .val = OPTION_SETTING + (int)i};
-	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
-		r = on_option(a, option, optarg);
-		if (r == -E2BIG || r == -ENOMEM)
-			complain("too many options");
-		if (r < 0)
-			return r;
-	}
-	if (optind == argc)
-		return 0;
-	(void)fprintf(stderr, "sallyport: %s: not an option\n", argv[optind]);
-	return -EINVAL;
-}
-
-/* Every mistake of file and command line is told in one run. */
-static int
-load_config(struct config *c, const struct arguments *a)
-{
-	struct err e;
-	scoped_buf errors;
-	int r = config_init(c);
-
-	if (r < 0)
-		complain("out of memory");
-	buf_init(&errors, CONFIG_ERRORS_MAX);
-	if (r == 0 && a->config_file != NULL)
-		r = config_load(c, a->config_file, &errors);
-	if (errors.len > 0)
-		(void)fwrite(errors.data, 1, errors.len, stderr);
-	for (size_t i = 0; i < a->settings.count; i++) {
-		if (config_set_text(c, CONFIG_FLAG, a->settings.items[i], &e) ==
-		    0)
-			continue;
-		complain(e.text);
-		r = -EINVAL;
-	}
-	if (r == 0) {
-		r = config_finish(c, &e);
-		if (r < 0)
-			complain(e.text);
-	}
-	return r;
-}
 
 /* A file that a command made setuid root would be root's for the host's users
  * as well; the filters forbid it, this is for whoever turns them off. */
@@ -209,7 +78,7 @@ warn(const struct config *c, const struct workspaces *w)
 }
 
 static enum exit_code
-serve(struct config *c, const struct arguments *a)
+serve(struct config *c, const struct options *a)
 {
 	struct err e = {0};
 	struct opening o;
@@ -225,7 +94,7 @@ serve(struct config *c, const struct arguments *a)
 	if (code == EXIT_OK)
 		code = supervisor_run(&o.server);
 	else
-		complain(e.text);
+		options_complain(e.text);
 	opening_done(&o);
 	return code;
 }
@@ -245,21 +114,21 @@ print_settings(void)
 int
 command_serve(int argc, char **argv)
 {
-	struct arguments a = {0};
+	struct options a = {0};
 	struct config c = {0};
 	enum exit_code code = EXIT_USAGE;
 
-	if (parse_arguments(&a, argc, argv) < 0) {
-		complain("sallyport serve --help tells what there is");
+	if (options_parse(&a, argc, argv, false) < 0) {
+		options_complain("sallyport serve --help tells what there is");
 	} else if (a.help) {
 		(void)fputs(usage, stdout);
 		code = EXIT_OK;
 	} else if (a.help_settings) {
 		code = print_settings();
-	} else if (load_config(&c, &a) == 0) {
+	} else if (options_load(&a, &c) == 0) {
 		code = serve(&c, &a);
 	}
 	config_done(&c);
-	list_clear(&a.settings);
+	options_done(&a);
 	return (int)code;
 }

@@ -6,28 +6,8 @@
 #include <string.h>
 
 #include "policy/env.h"
+#include "supervisor/config_row.h"
 #include "supervisor/config_value.h"
-
-enum kind {
-	KIND_LISTEN, /* struct listen_url */
-	KIND_WORD,   /* uint32_t, one of words */
-	KIND_NUMBER, /* uint32_t */
-	KIND_PATH,   /* char *, an absolute path */
-	KIND_PATHS,  /* struct list; a higher level replaces it */
-	KIND_ENV,    /* struct list; the same name is replaced */
-	KIND_ALLOW,  /* struct list; a higher level adds to it */
-	KIND_SCRUB,  /* struct list; a higher level replaces it */
-};
-
-struct row {
-	const char *section, *key;
-	enum kind kind;
-	size_t offset;
-	const char *const *words; /* KIND_WORD */
-	uint64_t min, max;	  /* KIND_NUMBER */
-	const char *def;	  /* as text; NULL: described in help */
-	const char *help;
-};
 
 static const char *const compat_words[] = {"codex", "openclaw", NULL};
 static const char *const preset_words[] = {"workspace", "open", "strict", NULL};
@@ -52,7 +32,7 @@ static const uint32_t preset_network[] = {
 #define UID_MIN 1000
 #define UID_MAX 0xfffeffff
 
-static const struct row rows[CONFIG_KEYS] = {
+const struct config_row config_rows[CONFIG_KEYS] = {
     [KEY_LISTEN] = {"server", "listen", KIND_LISTEN, AT(listen),
 	.def = "ws://127.0.0.1:0",
 	.help = "address to listen on; port 0: any free one"},
@@ -74,6 +54,13 @@ static const struct row rows[CONFIG_KEYS] = {
 	.words = preset_words, .def = "workspace",
 	.help = "workspace: read all, write workspaces; strict: see little "
 		"else; open: no ceiling"},
+    [KEY_PROFILE] = {"sandbox", "profile", KIND_NAME, AT(profile),
+	.help = "the [profile \"NAME\"] that is the ceiling (default: none, "
+		"the preset's)"},
+    [KEY_CHILD_POLICY] = {"sandbox", "child_policy", KIND_PATH,
+	AT(child_policy),
+	.help = "absolute path of a system call policy for commands "
+		"(default: the built-in one)"},
     [KEY_ALLOW_ROOT] = {"sandbox", "allow_root", KIND_WORD, AT(allow_root),
 	.words = bool_words, .def = "false",
 	.help = "let the preset open run commands as root"},
@@ -104,8 +91,14 @@ static const struct row rows[CONFIG_KEYS] = {
 	.help = "least important lines to write"},
 };
 
+const void *
+config_member(const struct config *c, const struct config_row *row)
+{
+	return (const char *)c + row->offset;
+}
+
 static void *
-member(struct config *c, const struct row *row)
+member(struct config *c, const struct config_row *row)
 {
 	return (char *)c + row->offset;
 }
@@ -132,6 +125,52 @@ set_path(char **out, const char *value, struct err *e)
 	free(*out);
 	*out = copy;
 	return 0;
+}
+
+static int
+set_name(char **out, const char *value, struct err *e)
+{
+	char *copy = NULL;
+
+	if (strlen(value) >= CONFIG_PROFILE_NAME_MAX)
+		return err_set(e, EINVAL, "\"%.40s\" is no profile's name",
+		    value);
+	if (value[0] != '\0') {
+		copy = strdup(value);
+		if (copy == NULL)
+			return err_set(e, ENOMEM, "out of memory");
+	}
+	free(*out);
+	*out = copy;
+	return 0;
+}
+
+static int
+set_text(const struct config_row *row, char **out, const char *value,
+    struct err *e)
+{
+	char *copy = NULL;
+	int r = value[0] != '\0' ? row->check(value, e) : 0;
+
+	if (r < 0)
+		return r;
+	if (value[0] != '\0') {
+		copy = strdup(value);
+		if (copy == NULL)
+			return err_set(e, ENOMEM, "out of memory");
+	}
+	free(*out);
+	*out = copy;
+	return 0;
+}
+
+static int
+add_checked(const struct config_row *row, struct list *l, const char *value,
+    struct err *e)
+{
+	int r = row->check(value, e);
+
+	return r < 0 ? r : complain_list(list_add(l, value, HTTP_RULES_MAX), e);
 }
 
 static int
@@ -180,8 +219,8 @@ add_pattern(struct list *l, const char *value, bool fresh, struct err *e)
 
 /* fresh: no value of this level has come yet. */
 static int
-set_row(struct config *c, const struct row *row, const char *value, bool fresh,
-    struct err *e)
+set_row(struct config *c, const struct config_row *row, const char *value,
+    bool fresh, struct err *e)
 {
 	uint64_t number;
 	int r;
@@ -197,8 +236,20 @@ set_row(struct config *c, const struct row *row, const char *value, bool fresh,
 		if (r == 0)
 			*(uint32_t *)member(c, row) = (uint32_t)number;
 		return r;
+	case KIND_SIZE:
+		r = value_parse(value, LIMIT_BYTES, row->min, row->max, &number,
+		    e);
+		if (r == 0)
+			*(uint32_t *)member(c, row) = (uint32_t)number;
+		return r;
+	case KIND_TEXT:
+		return set_text(row, member(c, row), value, e);
+	case KIND_LIST:
+		return add_checked(row, member(c, row), value, e);
 	case KIND_PATH:
 		return set_path(member(c, row), value, e);
+	case KIND_NAME:
+		return set_name(member(c, row), value, e);
 	case KIND_PATHS:
 		return add_path(member(c, row), value, fresh, e);
 	case KIND_ENV:
@@ -228,10 +279,10 @@ set_limit(struct config *c, int k, const char *value, struct err *e)
 	return r;
 }
 
-static bool
-is_list(int key)
+bool
+config_is_list(int key)
 {
-	return key < CONFIG_KEYS && rows[key].kind >= KIND_PATHS;
+	return key < CONFIG_KEYS && config_rows[key].kind >= KIND_PATHS;
 }
 
 /* The number of a key, or -ENOENT with e. */
@@ -244,10 +295,10 @@ find_key(const char *section, const char *key, struct err *e)
 		if (strcmp(limit_rows[i].key, key) == 0)
 			return CONFIG_KEYS + i;
 	for (int i = 0; i < CONFIG_KEYS; i++) {
-		if (strcmp(rows[i].section, section) != 0)
+		if (strcmp(config_rows[i].section, section) != 0)
 			continue;
 		known = true;
-		if (strcmp(rows[i].key, key) == 0)
+		if (strcmp(config_rows[i].key, key) == 0)
 			return i;
 	}
 	if (!known)
@@ -257,26 +308,57 @@ find_key(const char *section, const char *key, struct err *e)
 	    section);
 }
 
+/* Whether no value of this level, or of this drop-in, has come yet. */
+static bool
+is_fresh(const struct config *c, enum config_level level, int k)
+{
+	if (level == CONFIG_DROPIN && c->level[k] == level)
+		return c->from[k] != c->at.file;
+	return c->level[k] < level;
+}
+
+/* Twice the same in one file is a slip of the pen. */
+static bool
+has_item(const struct config *c, enum config_level level, int k,
+    const char *value, bool fresh)
+{
+	if (fresh || level == CONFIG_FLAG || k == KEY_ENV_SET ||
+	    !config_is_list(k))
+		return false;
+	return list_has(config_member(c, &config_rows[k]), value);
+}
+
 int
 config_set(struct config *c, enum config_level level, const char *section,
     const char *key, const char *value, struct err *e)
 {
 	struct err why = {0};
-	int r, k = find_key(section, key, e);
+	int r, k;
 	bool fresh;
 
+	if (config_profile_is_section(section))
+		return config_profile_set(&c->profiles, section, key, value,
+		    c->at, e);
+	k = find_key(section, key, e);
 	if (k < 0)
 		return k;
-	fresh = c->level[k] < level;
+	fresh = is_fresh(c, level, k);
 	/* On the command line the last one wins: wrappers append. */
-	if (!fresh && !is_list(k) && level == CONFIG_FILE)
+	if (!fresh && !config_is_list(k) && level != CONFIG_FLAG)
 		return err_set(e, EEXIST, "%s.%s is given twice", section, key);
-	r = k < CONFIG_KEYS ? set_row(c, &rows[k], value, fresh, &why)
-			    : set_limit(c, k, value, &why);
+	r = has_item(c, level, k, value, fresh)
+		? err_set(&why, EEXIST, "\"%.64s\" is given twice", value)
+		: 0;
+	if (r == 0)
+		r = k < CONFIG_KEYS
+			? set_row(c, &config_rows[k], value, fresh, &why)
+			: set_limit(c, k, value, &why);
 	if (r < 0)
 		return err_set(e, -r, "%s.%s: %s", section, key, why.text);
 	c->level[k] = (uint8_t)level;
-	return 0;
+	c->from[k] = c->at.file;
+	r = config_notes_add(&c->notes, k, (uint8_t)level, value, c->at);
+	return r < 0 ? err_set(e, -r, "out of memory") : 0;
 }
 
 int
@@ -329,8 +411,9 @@ config_init(struct config *c)
 	*c = (struct config){0};
 	limits_init(&c->limits);
 	for (size_t i = 0; i < CONFIG_KEYS && r == 0; i++)
-		if (rows[i].def != NULL)
-			r = set_row(c, &rows[i], rows[i].def, true, NULL);
+		if (config_rows[i].def != NULL)
+			r = set_row(c, &config_rows[i], config_rows[i].def,
+			    true, NULL);
 	return r < 0 ? r : init_env(c);
 }
 
@@ -342,16 +425,31 @@ config_done(struct config *c)
 	list_clear(&c->env_allow);
 	list_clear(&c->env_scrub);
 	free(c->audit_file);
-	c->audit_file = NULL;
+	free(c->profile);
+	free(c->child_policy);
+	c->audit_file = c->profile = c->child_policy = NULL;
+	config_profiles_clear(&c->profiles);
+	config_notes_clear(&c->notes);
+	list_clear(&c->files);
 }
 
 int
 config_finish(struct config *c, struct err *e)
 {
 	uint64_t last = c->uid_base + c->limits.sessions_max - 1;
+	const struct config_profile *p = config_profile_of(c);
 
+	if (c->profile != NULL && p == NULL)
+		return err_set(e, EINVAL,
+		    "sandbox.profile: there is no [profile \"%s\"]",
+		    c->profile);
+	if (p != NULL && c->preset == PRESET_OPEN)
+		return err_set(e, EINVAL,
+		    "sandbox.profile: the preset open has no ceiling");
 	if (c->level[KEY_NETWORK] < CONFIG_PRESET) {
-		c->network = preset_network[c->preset];
+		c->network = p != NULL && p->has_network
+				 ? p->network
+				 : preset_network[c->preset];
 		c->level[KEY_NETWORK] = CONFIG_PRESET;
 	}
 	if (last > UID_MAX)
@@ -363,128 +461,16 @@ config_finish(struct config *c, struct err *e)
 	return 0;
 }
 
+const struct config_profile *
+config_profile_of(const struct config *c)
+{
+	return c->profile == NULL
+		   ? NULL
+		   : config_profile_find(&c->profiles, c->profile);
+}
+
 const char *
 config_preset_name(uint32_t preset)
 {
 	return preset_words[preset];
-}
-
-/* Only the name of "NAME=VALUE": a value may be a secret. */
-static int
-put_items(const struct row *row, const struct list *l, struct buf *out)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < l->count && r == 0; i++) {
-		const char *item = l->items[i];
-		size_t len =
-		    row->kind == KIND_ENV ? strcspn(item, "=") : strlen(item);
-
-		r = buf_printf(out, "%s.%s = ", row->section, row->key);
-		if (r == 0)
-			r = buf_put(out, item, len);
-		if (r == 0)
-			r = buf_put_u8(out, '\n');
-	}
-	return r;
-}
-
-static int
-put_row(const struct config *c, const struct row *row, struct buf *out)
-{
-	const void *at = (const char *)c + row->offset;
-
-	switch (row->kind) {
-	case KIND_WORD:
-		return buf_printf(out, "%s.%s = %s\n", row->section, row->key,
-		    row->words[*(const uint32_t *)at]);
-	case KIND_NUMBER:
-		return buf_printf(out, "%s.%s = %u\n", row->section, row->key,
-		    *(const uint32_t *)at);
-	case KIND_PATHS:
-	case KIND_ENV:
-	case KIND_ALLOW:
-	case KIND_SCRUB:
-		return put_items(row, at, out);
-	case KIND_LISTEN:
-	case KIND_PATH:
-		break; /* where the server is and logs is no right of a child */
-	}
-	return 0;
-}
-
-int
-config_put_policy(const struct config *c, struct buf *out)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < CONFIG_KEYS && r == 0; i++)
-		if (i != KEY_LOG_LEVEL)
-			r = put_row(c, &rows[i], out);
-	for (unsigned int i = 0; i < LIMIT_ROWS && r == 0; i++) {
-		r = buf_printf(out, "limits.%s = ", limit_rows[i].key);
-		if (r == 0)
-			r = value_put(limits_get(&c->limits, i),
-			    limit_rows[i].unit, out);
-		if (r == 0)
-			r = buf_put_u8(out, '\n');
-	}
-	return r;
-}
-
-static int
-put_row_help(const struct row *row, struct buf *out)
-{
-	int r = buf_printf(out, "  %s.%s = ", row->section, row->key);
-
-	for (size_t i = 0; row->words != NULL && row->words[i] != NULL; i++)
-		if (r == 0)
-			r = buf_printf(out, "%s%s", i > 0 ? "|" : "",
-			    row->words[i]);
-	if (r == 0 && row->words == NULL)
-		r = buf_printf(out, "%s",
-		    row->kind == KIND_LISTEN   ? "ws://IP:PORT"
-		    : row->kind == KIND_NUMBER ? "NUMBER"
-		    : row->kind == KIND_ENV    ? "NAME=VALUE"
-		    : row->kind >= KIND_ALLOW  ? "PATTERN"
-					       : "PATH");
-	if (r == 0 && row->def != NULL)
-		r = buf_printf(out, " (default %s)", row->def);
-	return r < 0 ? r : buf_printf(out, "\n      %s\n", row->help);
-}
-
-static int
-put_limit_help(const struct limit_row *row, struct buf *out)
-{
-	static const char *const kinds[] = {
-	    [LIMIT_MS] = "DURATION",
-	    [LIMIT_BYTES] = "SIZE",
-	    [LIMIT_COUNT] = "NUMBER",
-	};
-	int r = buf_printf(out, "  limits.%s = %s (default ", row->key,
-	    kinds[row->unit]);
-
-	if (r == 0)
-		r = value_put(row->def, row->unit, out);
-	if (r == 0)
-		r = buf_printf(out, ", ");
-	if (r == 0)
-		r = value_put(row->min, row->unit, out);
-	if (r == 0)
-		r = buf_printf(out, " to ");
-	if (r == 0)
-		r = value_put(row->max, row->unit, out);
-	return r < 0 ? r : buf_printf(out, ")\n      %s\n", row->reason);
-}
-
-int
-config_put_help(struct buf *out)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < CONFIG_KEYS && r == 0; i++)
-		r = put_row_help(&rows[i], out);
-	for (unsigned int i = 0; i < LIMIT_ROWS && r == 0; i++)
-		r = put_limit_help(&limit_rows[i], out);
-	return r;
 }

@@ -1,5 +1,8 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,7 +18,8 @@
  * the number of the last line asked for belongs to every report. */
 struct parse {
 	struct config *config;
-	const char *name;
+	enum config_level level;
+	const char *name; /* one of config's files */
 	struct reader text;
 	unsigned int line;
 	struct buf *errors;
@@ -123,7 +127,8 @@ on_pair(void *user, const char *section, const char *key, const char *value)
 		complain(p, "a key before the first [section]");
 		return 1;
 	}
-	if (config_set(p->config, CONFIG_FILE, section, key, value, &e) < 0)
+	p->config->at = (struct config_place){.file = p->name, .line = p->line};
+	if (config_set(p->config, p->level, section, key, value, &e) < 0)
 		complain(p, e.text);
 	return 1;
 }
@@ -132,9 +137,19 @@ int
 config_parse(struct config *c, const char *name, struct bytes text,
     struct buf *errors)
 {
-	struct parse p = {.config = c, .name = name, .errors = errors};
-	int r;
+	return config_parse_at(c, CONFIG_FILE, name, text, errors);
+}
 
+int
+config_parse_at(struct config *c, enum config_level level, const char *name,
+    struct bytes text, struct buf *errors)
+{
+	struct parse p = {.config = c, .level = level, .errors = errors};
+	int r = list_add(&c->files, name, CONFIG_FILES_MAX + 1);
+
+	if (r < 0)
+		return r;
+	p.name = c->files.items[c->files.count - 1];
 	/* The parser's defaults would cut lines at 200 bytes, take "; text"
 	 * off a value and glue an indented line to the one before. */
 	ini_use_stack = false;
@@ -147,6 +162,7 @@ config_parse(struct config *c, const char *name, struct bytes text,
 		text = (struct bytes){text.data + 3, text.len - 3};
 	reader_init(&p.text, text.data, text.len);
 	r = ini_parse_stream(next_line, &p, on_pair, &p);
+	c->at = (struct config_place){0};
 	if (r == -2)
 		return -ENOMEM;
 	if (r != 0 && p.result == 0) {
@@ -184,20 +200,92 @@ read_file(const char *path, struct buf *out, struct err *e)
 	return 0;
 }
 
+static int
+complain_file(struct buf *errors, const char *path, const char *what)
+{
+	size_t from = errors->len;
+	int r = buf_printf(errors, "%s: %s\n", path, what);
+
+	tame(errors, from);
+	return r == -ENOMEM ? r : -EINVAL;
+}
+
 int
-config_load(struct config *c, const char *path, struct buf *errors)
+config_load(struct config *c, enum config_level level, const char *path,
+    struct buf *errors)
 {
 	struct err e = {0};
 	scoped_buf text;
-	size_t from = errors->len;
 
 	buf_init(&text, CONFIG_FILE_MAX + 4096);
-	if (read_file(path, &text, &e) < 0) {
-		int r = buf_printf(errors, "%s: %s\n", path, e.text);
-
-		tame(errors, from);
-		return r == -ENOMEM ? r : -EINVAL;
-	}
-	return config_parse(c, path,
+	if (read_file(path, &text, &e) < 0)
+		return complain_file(errors, path, e.text);
+	return config_parse_at(c, level, path,
 	    (struct bytes){.data = text.data, .len = text.len}, errors);
+}
+
+/* --- drop-ins ------------------------------------------------------------- */
+
+int
+config_dropin_path(const char *path, char out[PATH_LEN_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	int len = slash != NULL ? (int)(slash - path) + 1 : 0;
+	int n = snprintf(out, PATH_LEN_MAX, "%.*sconf.d", len, path);
+
+	return n < 0 || n >= PATH_LEN_MAX ? -ENAMETOOLONG : 0;
+}
+
+static int
+is_dropin(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return entry->d_name[0] != '.' && dot != NULL &&
+	       strcmp(dot, ".conf") == 0;
+}
+
+static int
+compare(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int
+load_dropin(struct config *c, const char *dir, const char *name,
+    struct buf *errors)
+{
+	scoped_free char *path = NULL;
+
+	if (asprintf(&path, "%s/%s", dir, name) < 0)
+		return -ENOMEM;
+	return config_load(c, CONFIG_DROPIN, path, errors);
+}
+
+int
+config_load_dropins(struct config *c, const char *path, struct buf *errors)
+{
+	struct dirent **entries = NULL;
+	char dir[PATH_LEN_MAX];
+	int count, r = config_dropin_path(path, dir);
+
+	if (r < 0)
+		return complain_file(errors, path, "the path is too long");
+	count = scandir(dir, &entries, is_dropin, compare);
+	if (count < 0)
+		return errno == ENOENT
+			   ? 0
+			   : complain_file(errors, dir, "cannot be read");
+	if (count > CONFIG_FILES_MAX - 1)
+		r = complain_file(errors, dir, "too many files");
+	for (int i = 0; i < count; i++) {
+		int one = count < CONFIG_FILES_MAX
+			      ? load_dropin(c, dir, entries[i]->d_name, errors)
+			      : 0;
+
+		r = one < 0 ? one : r;
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "policy/ceiling.h"
 #include "policy/env.h"
 #include "privsep/pack.h"
 
@@ -16,6 +17,12 @@ static struct bytes
 view(const struct buf *b)
 {
 	return (struct bytes){.data = b->data, .len = b->len};
+}
+
+static bool
+has_policy(const struct server *s)
+{
+	return s->ceiling != NULL || s->child_filter.len > 0;
 }
 
 /* "NAME=VALUE" items as pairs of strings. */
@@ -72,12 +79,40 @@ env_value(const struct config *c, const char *name, const char *otherwise)
 	return otherwise;
 }
 
+/* Follows EXEC_CONFIG, if there is anything to say. */
+static int
+send_policy(const struct server *s, struct channel *channel)
+{
+	scoped_buf ceiling;
+	int r = 0;
+
+	if (!has_policy(s))
+		return 0;
+	buf_init(&ceiling, EXEC_CEILING_MAX);
+	if (s->ceiling != NULL)
+		r = ceiling_pack(s->ceiling, &ceiling);
+	const struct msg_exec_policy m = {.ceiling = view(&ceiling),
+	    .filter = {.data = (const uint8_t *)s->child_filter.filter,
+		.len = s->child_filter.len * sizeof(struct sock_filter)}};
+
+	return r < 0 ? r : channel_send_exec_policy(channel, &m, NULL, 0);
+}
+
 static uint32_t
 exec_flags(const struct config *c)
 {
 	return (c->allow_root ? EXEC_FLAG_ALLOW_ROOT : 0u) |
 	       (c->degraded ? EXEC_FLAG_DEGRADED : 0u) |
 	       (c->compat == COMPAT_OPENCLAW ? EXEC_FLAG_OPENCLAW : 0u);
+}
+
+/* What a profile does not mention is as in the preset that shows less. */
+static uint32_t
+base_preset(const struct server *s)
+{
+	if (s->ceiling != NULL && s->ceiling->view == PLAN_VIEW_MINIMAL)
+		return PRESET_STRICT;
+	return s->config->preset;
 }
 
 int
@@ -102,9 +137,10 @@ handover_exec(const struct server *s, struct channel *channel)
 		r = workspaces_dup(s->workspaces, fds);
 	if (r < 0)
 		return r;
-	const struct msg_exec_config m = {.preset = c->preset,
+	const struct msg_exec_config m = {.preset = base_preset(s),
 	    .network = c->network,
-	    .flags = exec_flags(c) | (s->probe ? EXEC_FLAG_PROBE : 0u),
+	    .flags = exec_flags(c) | (has_policy(s) ? EXEC_FLAG_POLICY : 0u) |
+		     (s->probe ? EXEC_FLAG_PROBE : 0u),
 	    .log_level = c->log_level,
 	    .uid_base = c->uid_base,
 	    .umask = s->umask,
@@ -113,8 +149,9 @@ handover_exec(const struct server *s, struct channel *channel)
 	    .protected_paths = view(&read_only),
 	    .env = view(&env)};
 
-	return channel_send_exec_config(channel, &m, fds,
+	r = channel_send_exec_config(channel, &m, fds,
 	    s->workspaces->paths.count);
+	return r < 0 ? r : send_policy(s, channel);
 }
 
 static uint32_t
@@ -168,14 +205,19 @@ int
 handover_check(const struct server *s, struct err *e)
 {
 	const struct config *c = s->config;
-	scoped_buf paths, env, policy;
+	scoped_buf paths, env, policy, ceiling;
 
 	buf_init(&paths, LISTS_MAX);
 	buf_init(&env, ENV_MAX);
 	buf_init(&policy, POLICY_MAX);
+	buf_init(&ceiling, EXEC_CEILING_MAX);
 	if (list_pack(&s->workspaces->paths, &paths) < 0)
 		return err_set(e, EMSGSIZE,
 		    "server.workspace: more than %u bytes in all", LISTS_MAX);
+	if (s->ceiling != NULL && ceiling_pack(s->ceiling, &ceiling) < 0)
+		return err_set(e, EMSGSIZE,
+		    "sandbox.profile: more than %u bytes in all",
+		    EXEC_CEILING_MAX);
 	if (pack_env(c, &env) < 0)
 		return err_set(e, EMSGSIZE,
 		    "env: more than %u bytes in one of set, allow and scrub",

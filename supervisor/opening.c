@@ -50,6 +50,29 @@ protect_directory(struct workspaces *w, const char *path, struct err *e)
 	return workspaces_protect(w, dirname(copy), OWN_READ, e);
 }
 
+/* The files that were read. */
+static int
+protect_config(struct workspaces *w, const struct config *c,
+    const char *config_file, struct err *e)
+{
+	char dir[PATH_LEN_MAX];
+	int r = 0;
+
+	for (size_t i = 0; i < c->files.count && r == 0; i++)
+		r = workspaces_protect(w, c->files.items[i], OWN_READ, e);
+	/* Protecting the directory would not help where it is missing: a
+	 * command could make it for the next start. */
+	if (r == 0)
+		r = config_dropin_path(config_file, dir);
+	if (r == 0 && c->files.count > 1 &&
+	    workspaces_protect(w, dir, OWN_WRITE, NULL) < 0)
+		r = err_set(e, EPERM,
+		    "%.110s: drop-ins in a workspace, where commands can make "
+		    "them, do not count",
+		    dir);
+	return r;
+}
+
 static int
 protect(struct opening *o, const char *config_file, const char *url_file,
     struct err *e)
@@ -66,7 +89,9 @@ protect(struct opening *o, const char *config_file, const char *url_file,
 	if (r == 0)
 		r = protect_directory(w, o->exec.path, e);
 	if (r == 0 && config_file != NULL)
-		r = workspaces_protect(w, config_file, OWN_READ, e);
+		r = protect_config(w, c, config_file, e);
+	if (r == 0 && c->child_policy != NULL)
+		r = workspaces_protect(w, c->child_policy, OWN_READ, e);
 	if (r == 0 && c->audit_file != NULL)
 		r = workspaces_protect(w, c->audit_file, OWN_WRITE, e);
 	if (r == 0 && url_file != NULL)
@@ -186,6 +211,29 @@ open_binaries(struct opening *o, struct err *e)
 	return o->null_fd < 0 ? err_errno(e, errno, "/dev/null") : 0;
 }
 
+/* What the configuration puts in the place of a preset's. */
+static int
+open_policy(struct opening *o, const struct config *c, struct err *e)
+{
+	const struct config_profile *p = config_profile_of(c);
+	struct server *s = &o->server;
+	int r = 0;
+
+	if (p != NULL)
+		r = config_ceiling_init(&o->ceiling, p, &o->workspaces.paths,
+		    &o->workspaces.read_only, e);
+	if (r == 0 && c->child_policy != NULL)
+		r = child_policy_compile(c->child_policy, &o->child, e);
+	if (r < 0)
+		return r;
+	s->ceiling = p != NULL ? &o->ceiling.ceiling : NULL;
+	if (o->child != NULL)
+		s->child_filter =
+		    (struct sock_fprog){.len = (unsigned short)o->child->len,
+			.filter = o->child->code};
+	return 0;
+}
+
 static uint32_t
 get_umask(void)
 {
@@ -234,6 +282,7 @@ opening_init(struct opening *o, struct config *c, const char *config_file,
 	if (open_binaries(o, e) < 0)
 		return EXIT_RUNTIME;
 	if (protect(o, config_file, url_file, e) < 0 ||
+	    open_policy(o, c, e) < 0 ||
 	    audit_open(&o->audit, c->audit_file, e) < 0)
 		return EXIT_USAGE;
 	if (open_listener(o, e) < 0)
@@ -257,6 +306,8 @@ opening_done(struct opening *o)
 	binary_close(&o->net);
 	binary_close(&o->exec);
 	workspaces_done(&o->workspaces);
+	config_ceiling_done(&o->ceiling);
+	free(o->child);
 	buf_done(&o->host);
 	explicit_bzero(o->path, sizeof o->path);
 }

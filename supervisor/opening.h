@@ -5,12 +5,15 @@
 #ifndef SUPERVISOR_OPENING_H
 #define SUPERVISOR_OPENING_H
 
+#include "supervisor/child_policy.h"
 #include "supervisor/supervisor.h"
 
 struct opening {
 	struct server server; /* borrows from the rest */
 	struct workspaces workspaces;
 	struct binary net, exec;
+	struct config_ceiling ceiling;
+	struct compiled *child; /* owned; NULL: the built-in filter */
 	struct audit audit;
 	struct listen_url address;
 	int listener_fd, null_fd;

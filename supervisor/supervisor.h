@@ -5,6 +5,8 @@
 #ifndef SUPERVISOR_SUPERVISOR_H
 #define SUPERVISOR_SUPERVISOR_H
 
+#include <linux/filter.h>
+
 #include "supervisor/audit.h"
 #include "supervisor/binary.h"
 #include "supervisor/config.h"
@@ -22,6 +24,10 @@ struct server {
 	const char *host; /* "127.0.0.1:4711" */
 	const char *path; /* "/" and the secret */
 	const char *shell;
+	/* The profile of the configuration, NULL: the preset's; and a filter
+	 * for programs, len 0: the built-in one. */
+	const struct decide_ceiling *ceiling;
+	struct sock_fprog child_filter;
 	uint32_t umask;
 	uint32_t landlock_abi;
 	bool userns; /* the host has user namespaces */
