@@ -9,6 +9,7 @@
 
 #include "exec/worker_dents.h"
 #include "exec/worker_dir.h"
+#include "exec/worker_mounts.h"
 #include "exec/worker_path.h"
 #include "exec/worker_tree.h"
 
@@ -158,15 +159,37 @@ remove_tree(int parent_fd, const char *name)
 	return e;
 }
 
+/* A tree that is protected in part is left alone as a whole. */
 static int
-remove_at(int parent_fd, const char *name, bool recursive)
+check_mounts(const char *dir, const char *name)
+{
+	char path[PATH_LEN_MAX];
+	size_t used, len = strlen(name);
+	int r = worker_path_canonical(dir, path);
+
+	if (r < 0)
+		return r;
+	used = strlen(path);
+	if (used > 1)
+		path[used++] = '/';
+	if (len >= sizeof path - used)
+		return -ENAMETOOLONG;
+	memcpy(path + used, name, len + 1);
+	return worker_mounts_below(path) ? -EBUSY : 0;
+}
+
+static int
+remove_at(int parent_fd, const char *dir, const char *name, bool recursive)
 {
 	struct stat st;
+	int r;
 
 	if (fstatat(parent_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	if (S_ISDIR(st.st_mode) && recursive)
-		return remove_tree(parent_fd, name);
+	if (S_ISDIR(st.st_mode) && recursive) {
+		r = check_mounts(dir, name);
+		return r < 0 ? r : remove_tree(parent_fd, name);
+	}
 	if (unlinkat(parent_fd, name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) <
 	    0)
 		return -errno;
@@ -184,6 +207,6 @@ worker_remove(const char *path, bool recursive, bool force)
 	if (r < 0)
 		return r;
 	parent = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = parent < 0 ? -errno : remove_at(parent, name, recursive);
+	r = parent < 0 ? -errno : remove_at(parent, dir, name, recursive);
 	return r == -ENOENT && force ? 0 : r;
 }

@@ -51,9 +51,11 @@ submit(struct connection *c, struct fs_call *call, json_t *sandbox)
 		return;
 	if (sandbox_decode(sandbox, strict, &s, &e) < 0)
 		fs_call_fail(call, RPC_INVALID_PARAMS, "%s", e.text);
-	else
+	else {
+		call->restricted = s.kind == SANDBOX_RESTRICTED;
 		helper_submit(c->session,
 		    (struct bytes){s.packed.data, s.packed.len}, call);
+	}
 	sandbox_done(&s);
 }
 

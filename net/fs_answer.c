@@ -47,6 +47,9 @@ fail_errno(struct fs_call *call, const char *prefix, uint32_t errnum)
 	int code = errnum == ENOENT ? RPC_NOT_FOUND : RPC_INTERNAL;
 	const char *missing = call->net->config.compat->missing_file;
 
+	/* What an entry of the request denies, the request has denied. */
+	if (errnum == EACCES && call->restricted)
+		code = RPC_INVALID_REQUEST;
 	if (errnum == ENOENT && missing != NULL)
 		fs_call_fail(call, code, "%s", missing);
 	else

@@ -17,6 +17,7 @@ struct fs_call {
 	uint32_t number;
 	struct timer deadline;	/* once a worker has it */
 	enum msg_type op;	/* the FS_* request it becomes */
+	bool restricted;	/* its sandbox object restricts files */
 	struct buf path, path2; /* or the packed list of a watch */
 	struct param_blob blob;
 	uint32_t flags, handle, len;

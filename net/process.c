@@ -221,13 +221,15 @@ process_on_exited(struct net *n, const struct msg_process_exited *m)
 	stream_catch_up(&p->streams[1]);
 	p->state = PROCESS_EXITED;
 	p->exit_code = exit_code_of(m->status, p->tty);
+	p->sandbox_denied =
+	    WIFSIGNALED((int)m->status) && WTERMSIG((int)m->status) == SIGSYS;
 	seq = output_event(&p->output);
 	if (p->session->connection != NULL) {
 		notify_begin(p, "process/exited", seq, &w, &text);
 		jsonw_key(&w, "exitCode");
 		jsonw_int(&w, p->exit_code);
 		jsonw_key(&w, "sandboxDenied");
-		jsonw_bool(&w, false);
+		jsonw_bool(&w, p->sandbox_denied);
 		notify_end(p, &w);
 	}
 	process_wake(p);

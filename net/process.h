@@ -48,6 +48,8 @@ struct process {
 	struct stream streams[2];
 	struct input input;
 	int exit_code;
+	/* It ended by the signal with which our filters kill. */
+	bool sandbox_denied;
 	TAILQ_HEAD(, waiter) waiters;
 	TAILQ_HEAD(, write_id) write_ids;
 	size_t write_id_count;

@@ -83,7 +83,7 @@ answer(struct connection *c, const struct rpc_id *id, const struct process *p,
 	jsonw_key(&w, "failure");
 	jsonw_null(&w);
 	jsonw_key(&w, "sandboxDenied");
-	jsonw_bool(&w, false);
+	jsonw_bool(&w, p->sandbox_denied);
 	jsonw_close(&w, '}');
 	rpc_result_send(c, &w);
 }
