@@ -109,6 +109,20 @@ check_session(const struct plan_request *q, const struct exec_config *config,
 		      "enforced by the backend.");
 }
 
+static int
+check_host(const struct plan_request *q, const struct exec_config *config,
+    struct plan *plan, struct err *e)
+{
+	enum layer missing = probe_lacks(q->probe, config, plan, e);
+
+	if (missing == LAYER_NONE)
+		return 0;
+	if (q->missing != NULL)
+		*q->missing = missing;
+	plan_done(plan);
+	return -ENOTSUP;
+}
+
 int
 executor_plan(const struct exec_config *config,
     const struct plan_request *request, struct plan *plan, struct err *e)
@@ -139,6 +153,8 @@ executor_plan(const struct exec_config *config,
 			.glob_scan_max_depth = spec.glob_scan_max_depth},
 		    &config->ceiling, plan, e);
 	lists_done(&l);
+	if (r == 0)
+		r = check_host(request, config, plan, e);
 	if (r == 0)
 		r = check_session(request, config, plan, e);
 	return r;

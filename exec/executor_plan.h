@@ -4,6 +4,7 @@
 #define EXEC_EXECUTOR_PLAN_H
 
 #include "exec/config.h"
+#include "exec/probe.h"
 #include "exec/template.h"
 #include "privsep/role.h"
 
@@ -13,6 +14,8 @@ struct plan_request {
 	struct bytes cwd;     /* where sandbox has none; empty: none at all */
 	bool managed_network, network_proxy;
 	const struct template *template; /* the session's */
+	const struct probe *probe;
+	enum layer *missing; /* out: set to what the host lacks; may be NULL */
 };
 
 /*

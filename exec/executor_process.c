@@ -20,6 +20,9 @@ struct start {
 	struct bytes packed; /* the spec as it came */
 	struct spec spec;
 	struct plan plan;
+	/* Why it is refused, for data of the error */
+	enum layer missing;
+	int errnum;
 };
 
 /* --- answers to net ------------------------------------------------------ */
@@ -40,6 +43,8 @@ answer_refused(const struct start *s, enum refuse_reason reason,
 {
 	const struct msg_process_refused m = {.number = s->number,
 	    .reason = (uint32_t)reason,
+	    .feature = s->missing,
+	    .errnum = (uint32_t)s->errnum,
 	    .text = bytes_of(text)};
 	struct peer *p = executor_peer(s->x, s->session->generation);
 
@@ -342,9 +347,14 @@ plan_start(struct start *s, struct err *e)
 	    .cwd = s->spec.cwd,
 	    .managed_network = s->spec.managed_network,
 	    .network_proxy = s->spec.network_proxy,
-	    .template = &s->session->template};
+	    .template = &s->session->template,
+	    .probe = s->x->probe,
+	    .missing = &s->missing};
+	int r = executor_plan(s->x->config, &q, &s->plan, e);
 
-	return executor_plan(s->x->config, &q, &s->plan, e);
+	if (s->missing != LAYER_NONE)
+		s->errnum = s->x->probe->errnum[s->missing];
+	return r;
 }
 
 static void
@@ -362,6 +372,7 @@ start_in(struct start *s)
 	int r;
 
 	if (s->session->state != SESSION_READY) {
+		s->errnum = s->session->errnum;
 		answer_refused(s, REFUSE_SESSION,
 		    s->session->state == SESSION_REFUSED
 			? s->session->text

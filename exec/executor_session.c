@@ -71,6 +71,7 @@ refuse(struct executor *x, struct session *s, int errnum, const char *text)
 	struct peer *p = executor_peer(x, s->generation);
 
 	s->state = SESSION_REFUSED;
+	s->errnum = errnum;
 	(void)snprintf(s->text, sizeof s->text, "%s", text);
 	m.text = bytes_of(s->text);
 	audit_session(x, "session_refused", s);

@@ -113,7 +113,8 @@ start_in(struct executor *x, struct session *s, uint32_t number,
     struct bytes sandbox)
 {
 	const struct plan_request q = {.sandbox = sandbox,
-	    .template = &s->template};
+	    .template = &s->template,
+	    .probe = x->probe};
 	struct refusal why = {.reason = REFUSE_SESSION};
 	struct plan plan;
 	struct err e = {0};

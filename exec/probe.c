@@ -199,10 +199,9 @@ needs_idmap(const struct exec_config *c)
 /* What is missing for a preset, or LAYER_NONE. */
 static enum layer
 missing_for(const struct probe *p, const struct exec_config *c,
-    enum preset preset, enum network network)
+    enum preset preset)
 {
-	bool confined = preset != PRESET_OPEN;
-	bool idmap = confined && needs_idmap(c);
+	bool idmap = preset != PRESET_OPEN && needs_idmap(c);
 	const struct {
 		enum layer layer;
 		bool needed;
@@ -211,7 +210,7 @@ missing_for(const struct probe *p, const struct exec_config *c,
 	    {LAYER_NAMESPACES, true},
 	    {LAYER_PROC, !may_degrade(c)},
 	    {LAYER_IDMAP, idmap},
-	    {LAYER_NETNS, confined && network == NETWORK_RESTRICTED},
+	    {LAYER_NETNS, true},
 	};
 
 	for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
@@ -223,7 +222,7 @@ missing_for(const struct probe *p, const struct exec_config *c,
 int
 probe_serves(const struct probe *p, const struct exec_config *c, struct err *e)
 {
-	enum layer layer = missing_for(p, c, c->preset, c->network);
+	enum layer layer = missing_for(p, c, c->preset);
 
 	if (layer == LAYER_NONE)
 		return 0;
@@ -244,9 +243,7 @@ probe_lacks(const struct probe *p, const struct exec_config *c,
 {
 	enum layer layer = LAYER_NONE;
 
-	if (!plan->network_enabled && p->errnum[LAYER_NETNS] != 0)
-		layer = LAYER_NETNS;
-	else if (plan->network_enabled && plan->view != PLAN_VIEW_OPEN)
+	if (plan->network_enabled && plan->view != PLAN_VIEW_OPEN)
 		layer = missing_for_network(p, c);
 	if (layer != LAYER_NONE)
 		(void)lacks(p, layer, e);
@@ -299,10 +296,9 @@ probe_text(const struct probe *p, const struct exec_config *c,
 	if ((c->flags & EXEC_FLAG_PROBE) == 0)
 		return;
 	append_judgement("preset.workspace",
-	    missing_for(p, c, PRESET_WORKSPACE, NETWORK_RESTRICTED), out);
-	append_judgement("preset.strict",
-	    missing_for(p, c, PRESET_STRICT, NETWORK_RESTRICTED), out);
-	append_judgement("preset.open",
-	    missing_for(p, c, PRESET_OPEN, NETWORK_ENABLED), out);
+	    missing_for(p, c, PRESET_WORKSPACE), out);
+	append_judgement("preset.strict", missing_for(p, c, PRESET_STRICT),
+	    out);
+	append_judgement("preset.open", missing_for(p, c, PRESET_OPEN), out);
 	append_judgement("network.enabled", missing_for_network(p, c), out);
 }

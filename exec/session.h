@@ -44,6 +44,7 @@ struct session {
 	STAILQ_HEAD(, waiting) waiting;
 	size_t waiting_count, waiting_bytes;
 	char text[ERR_TEXT_MAX]; /* of REFUSED, for the client */
+	int errnum;
 };
 
 /* NULL when out of memory. */

@@ -8,6 +8,7 @@
 #include "net/process.h"
 #include "net/sandbox.h"
 #include "net/uri.h"
+#include "privsep/layer.h"
 #include "privsep/pack.h"
 
 /* data of an error that tells why nothing was spawned. */
@@ -16,12 +17,15 @@ struct failure {
 	/* of the sandbox kinds only */
 	const char *stage;
 	int errnum;
+	enum layer layer; /* what the host did not give, if that is known */
 };
 
 static void
 write_failure(struct jsonw *w, const void *arg)
 {
 	const struct failure *f = arg;
+	const struct layer_row *row = layer_row(f->layer);
+	bool known = f->layer != LAYER_NONE;
 
 	jsonw_open(w, '{');
 	jsonw_key(w, "kind");
@@ -32,9 +36,9 @@ write_failure(struct jsonw *w, const void *arg)
 		jsonw_key(w, "errno");
 		jsonw_int(w, f->errnum);
 		jsonw_key(w, "feature");
-		jsonw_text(w, f->stage);
+		jsonw_text(w, known ? row->words : f->stage);
 		jsonw_key(w, "needed_by");
-		jsonw_text(w, "process/start");
+		jsonw_text(w, known ? row->needed_by : "process/start");
 	}
 	jsonw_close(w, '}');
 }
@@ -421,10 +425,16 @@ process_on_refused(struct net *n, const struct msg_process_refused *m)
 	(void)snprintf(text, sizeof text, "%.*s", (int)m->text.len,
 	    (const char *)m->text.data);
 	c = rpc_later_connection(n, &p->start);
-	if (c != NULL && m->reason == REFUSE_SESSION)
+	if (c != NULL &&
+	    (m->reason == REFUSE_SESSION || m->feature != LAYER_NONE))
 		spawn_error(c, &p->start.id, text,
 		    (struct failure){.kind = "sandboxUnavailable",
-			.stage = "session"});
+			.stage =
+			    m->reason == REFUSE_SESSION ? "session" : "host",
+			.errnum = (int)m->errnum,
+			.layer = m->feature < LAYER_COUNT
+				     ? (enum layer)m->feature
+				     : LAYER_NONE});
 	else if (c != NULL)
 		rpc_error(c, &p->start.id,
 		    m->reason == REFUSE_INVALID || m->reason == REFUSE_BUSY
@@ -463,6 +473,7 @@ process_on_failed(struct net *n, const struct msg_process_failed *m)
 		spawn_error(c, &p->start.id, text,
 		    (struct failure){.kind = kind_of(m->stage, m->errnum),
 			.stage = sandbox ? stage_words(m->stage) : NULL,
-			.errnum = (int)m->errnum});
+			.errnum = (int)m->errnum,
+			.layer = layer_of_stage(m->stage)});
 	process_free(p);
 }

@@ -24,9 +24,11 @@
 	    "a server that was not started as root, and id-mapped mounts",     \
 	    "allow user namespaces (see user_namespaces(7)), or start the "    \
 	    "server as root")                                                  \
-	LAYER(NETNS, "netns", "network namespaces", "network: restricted",     \
-	    "run a kernel with CONFIG_NET_NS, or set profile.network=enabled") \
-	LAYER(PROC, "proc", "a /proc of a command's own", "every command",     \
+	LAYER(NETNS, "netns", "network namespaces",                            \
+	    "the network process, and commands with network: restricted",      \
+	    "run a kernel with CONFIG_NET_NS; in a container, allow "          \
+	    "CLONE_NEWNET")                                                    \
+	LAYER(PROC, "proc", "fresh mounts of /proc", "every command",          \
 	    "let the container's /proc be whole (podman: --security-opt "      \
 	    "unmask=ALL), or set sandbox.degraded=allow")                      \
 	LAYER(IDMAP, "idmap", "id-mapped mounts",                              \
