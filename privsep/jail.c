@@ -67,8 +67,8 @@ empty_root(struct err *e)
 	return 0;
 }
 
-int
-jail_enter(struct namespaces *entered, struct err *e)
+static int
+enter(int flags, struct namespaces *entered, struct err *e)
 {
 	int r;
 
@@ -77,11 +77,23 @@ jail_enter(struct namespaces *entered, struct err *e)
 		if (r < 0)
 			return r;
 	}
-	if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) <
-	    0)
+	if (unshare(flags) < 0)
 		return err_errno(e, errno, "namespaces");
 	r = namespaces_read(entered);
 	if (r < 0)
 		return err_errno(e, -r, "read namespaces");
 	return empty_root(e);
+}
+
+int
+jail_enter(struct namespaces *entered, struct err *e)
+{
+	return enter(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS,
+	    entered, e);
+}
+
+int
+jail_enter_networked(struct namespaces *entered, struct err *e)
+{
+	return enter(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS, entered, e);
 }

@@ -19,6 +19,10 @@
  */
 must_use int jail_enter(struct namespaces *entered, struct err *e);
 
+/* The same, but the network stays the caller's: for a role that is to use it.
+ */
+must_use int jail_enter_networked(struct namespaces *entered, struct err *e);
+
 /*
  * For a plain user: enter a new user namespace in which the caller's uid and
  * gid are mapped to themselves and it holds every capability. Returns 0, or a

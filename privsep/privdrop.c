@@ -162,8 +162,12 @@ struct ruleset_attr {
 	uint64_t handled_access_fs, handled_access_net, scoped;
 };
 
-int
-privdrop_landlock_nothing(void)
+#define NET_BIND    UINT64_C(1) /* of TCP */
+#define NET_CONNECT UINT64_C(2)
+
+/* network: what of it is denied. */
+static int
+landlock_deny(uint64_t network)
 {
 	/* Bits of file access that ABI 1, 2, 3, 4 and 5 know: the n-th adds
 	 * REFER, TRUNCATE, (network) and IOCTL_DEV. */
@@ -180,7 +184,7 @@ privdrop_landlock_nothing(void)
 	attr.handled_access_fs =
 	    (UINT64_C(1) << fs_bits[abi > 5 ? 5 : abi]) - 1;
 	if (abi >= 4) {
-		attr.handled_access_net = 3; /* bind and connect of TCP */
+		attr.handled_access_net = network;
 		size += sizeof attr.handled_access_net;
 	}
 	if (abi >= 6) {
@@ -193,6 +197,18 @@ privdrop_landlock_nothing(void)
 	if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
 		return -errno;
 	return (int)abi;
+}
+
+int
+privdrop_landlock_nothing(void)
+{
+	return landlock_deny(NET_BIND | NET_CONNECT);
+}
+
+int
+privdrop_landlock_network(void)
+{
+	return landlock_deny(NET_BIND);
 }
 
 int

@@ -55,6 +55,8 @@ must_use int privdrop_undumpable(void);
  * used; 0 if the kernel has no Landlock; a negative errno.
  */
 must_use int privdrop_landlock_nothing(void);
+/* The same, but TCP connections may be made. */
+must_use int privdrop_landlock_network(void);
 
 /* Close every descriptor from first on. */
 must_use int privdrop_close_from(int first);

@@ -37,6 +37,7 @@ enum net_feature {
 	NET_FEATURE_SHELL_BASH = 1 << 0,    /* shell is bash, else sh */
 	NET_FEATURE_ATOMIC_WRITES = 1 << 2, /* fs.atomic_writes */
 	NET_FEATURE_ISOLATED = 1 << 1, /* no process has the host's network */
+	NET_FEATURE_HTTP_ENV = 1 << 3, /* http.env names variables */
 };
 
 /* The shipped sets of rights; EXEC_CONFIG.preset. */
@@ -114,6 +115,22 @@ enum fs_failure {
 	FS_FAILURE_LISTING_TOO_LARGE, /* past FS_LISTING_MAX */
 	FS_FAILURE_OLD_KEPT, /* an atomic write failed, the file is as before */
 	FS_FAILURE_MAX = FS_FAILURE_OLD_KEPT,
+};
+
+/* HTTP_REQUEST.flags */
+enum http_flag {
+	HTTP_FLAG_FOLLOW = 1 << 0, /* redirects */
+	HTTP_FLAG_STREAM = 1 << 1,
+};
+
+/* HTTP_FAILED.failure: who erred. */
+enum http_failure {
+	HTTP_FAILURE_INVALID, /* the request: -32602 */
+	HTTP_FAILURE_BUSY,    /* a limit is reached; try again later */
+	HTTP_FAILURE_BLOCKED, /* the policy forbids it */
+	HTTP_FAILURE_SEND,    /* before the response */
+	HTTP_FAILURE_BODY,    /* in the middle of it */
+	HTTP_FAILURE_MAX = HTTP_FAILURE_BODY,
 };
 
 /*
