@@ -20,7 +20,6 @@ BINARIES = {
     "sallyport-tool": ("websockets", "jansson"),
     "sallyport-http": ("curl", "cares"),
 }
-OPTIONAL = ("sallyport-http",)
 LIBC = ("c", "ld-linux-x86-64", "ld-linux-aarch64")
 
 
@@ -66,8 +65,7 @@ def main():
         found = [p for p in (build / name, *build.glob(f"*/{name}"))
                  if p.is_file()]
         if not found:
-            if name not in OPTIONAL:
-                checks[f"{name} is built"] = ["not found"]
+            checks[f"{name} is built"] = ["not found"]
             continue
         for rule, holds in hardening(found[0]).items():
             checks[f"{name} {rule}"] = [] if holds else [str(found[0])]

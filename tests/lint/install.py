@@ -11,6 +11,7 @@ import lint
 
 WANTED = ["bin/sallyport", "etc/sallyport/sallyport.conf",
           "libexec/sallyport/sallyport-exec",
+          "libexec/sallyport/sallyport-http",
           "libexec/sallyport/sallyport-net",
           "libexec/sallyport/sallyport-tool"]
 # Built where its libraries are there.

@@ -47,6 +47,7 @@ static const struct filter filters[] = {
     {"net", &filter_net, {"net"}},
     {"exec", &filter_exec, {"exec", "child"}},
     {"worker", &filter_worker, {"worker"}},
+    {"http", &filter_http, {"http"}},
     {"init", &filter_init, {"init"}},
     {"child", &filter_child, {"child"}},
     {"child_no_unix", &filter_child_no_unix, {"child_no_unix"}},
