@@ -86,6 +86,8 @@ static executor_handler *const handlers[MSG_TYPES] = {
     [MSG_PROCESS_RESIZE] = executor_on_process_resize,
     [MSG_WORKER_OPEN] = executor_on_worker_open,
     [MSG_WORKER_KILL] = executor_on_worker_kill,
+    [MSG_HTTP_OPEN] = executor_on_http_open,
+    [MSG_HTTP_KILL] = executor_on_http_kill,
 };
 
 static int
@@ -175,6 +177,8 @@ supervisor_dispatch(struct executor *x, struct msg *m, struct err *e)
 {
 	if (m->type == MSG_NET_ATTACH)
 		return on_net_attach(x, m, e);
+	if (m->type == MSG_EXEC_HTTP)
+		return executor_on_exec_http(x, m, e);
 	if (m->type == MSG_NET_GONE)
 		on_net_gone(x, m);
 	else if (m->type == MSG_EXEC_STOP)
@@ -289,6 +293,8 @@ executor_init(struct executor *x, struct channel *supervisor)
 {
 	LIST_INIT(&x->peers);
 	LIST_INIT(&x->leases);
+	LIST_INIT(&x->https);
+	x->http_plan.binary_fd = -1;
 	x->supervisor = supervisor;
 	x->supervisor_source = (struct source){.fd = channel_fd(supervisor),
 	    .ready = supervisor_ready};
@@ -319,6 +325,7 @@ executor_done(struct executor *x)
 	placeholder_done(&x->placeholders);
 	if (x->removing)
 		source_close(&x->remover);
+	executor_http_done(x);
 	for (size_t i = 0; x->sessions != NULL && i < x->slot_count; i++)
 		session_free(x->sessions[i]);
 	free(x->sessions);

@@ -6,6 +6,7 @@
 #define EXEC_EXECUTOR_H
 
 #include "exec/config.h"
+#include "exec/executor_http.h"
 #include "exec/lease.h"
 #include "exec/probe.h"
 #include "exec/session.h"
@@ -28,6 +29,8 @@ struct executor {
 	struct source supervisor_source;
 	LIST_HEAD(, peer) peers;
 	LIST_HEAD(, lease) leases;
+	struct http_list https;
+	struct http_plan http_plan;
 	uint32_t lease_count, last_lease;
 	uint32_t worker_count; /* file workers among them */
 	/* By slot. There are twice as many slots as sessions may be open: some
@@ -111,5 +114,17 @@ void executor_worker_resume(struct executor *x, struct session *s,
 void executor_worker_opened(struct executor *x, struct lease *l);
 void executor_worker_failed(struct executor *x, const struct lease *l,
     enum stage stage, uint32_t errnum);
+
+/* executor_http.c */
+executor_handler executor_on_http_open;
+executor_handler executor_on_http_kill;
+/* From the supervisor. 0, or a negative errno with e. */
+must_use int executor_on_exec_http(struct executor *x, struct msg *msg,
+    struct err *e);
+/* End a session's, if it has one. */
+void executor_http_end(struct executor *x, struct generation generation,
+    uint32_t session);
+/* End and forget all. */
+void executor_http_done(struct executor *x);
 
 #endif

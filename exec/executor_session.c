@@ -227,6 +227,7 @@ executor_session_end(struct executor *x, struct session *s)
 	LIST_FOREACH (l, &x->leases, link)
 		if (l->slot == s->slot)
 			lease_kill(l);
+	executor_http_end(x, s->generation, s->id.v);
 	executor_process_resume(x, s);
 	template_done(&s->template);
 	executor_session_settle(x, s);

@@ -1,0 +1,38 @@
+/* sallyport-http, one a session: started from the executable that the
+ * supervisor opened, watched until it ends. */
+#ifndef EXEC_EXECUTOR_HTTP_H
+#define EXEC_EXECUTOR_HTTP_H
+
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "base/ids.h"
+#include "exec/source.h"
+#include "privsep/channel.h"
+
+/* What EXEC_HTTP said. */
+struct http_plan {
+	int binary_fd; /* owned; -1: the policy has no http */
+	uid_t uid;     /* 0: not started as root */
+	gid_t gid;
+	uint8_t *policy; /* owned; packed */
+	size_t policy_len;
+};
+
+/* One process. */
+struct http {
+	LIST_ENTRY(http) link;
+	struct generation generation;
+	struct session_id session;
+	uint32_t number;	 /* of HTTP_OPEN; 0 once it was answered */
+	struct source pidfd;	 /* owner is this */
+	struct source ready;	 /* its channel, until it has reported */
+	struct channel *channel; /* owned, until then */
+	int net_end;		 /* owned, until net gets it; the same socket */
+};
+
+LIST_HEAD(http_list, http);
+
+void http_plan_done(struct http_plan *p);
+
+#endif
