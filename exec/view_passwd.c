@@ -37,32 +37,28 @@ has_entry(uid_t uid)
 }
 
 /*
- * Put text read-only over the file at path. It is made in /run, which is still
- * writable, and removed there: the mount keeps it.
+ * Put text read-only over the file at path. It is made as made in /run, which
+ * is still writable, and stays there: a file that has no name any more cannot
+ * be mounted again, in the view of a child of its own.
  */
 static int
-cover(const char *path, const struct buf *text, struct err *e)
+cover(const char *path, const char *made, const struct buf *text, struct err *e)
 {
-	static const char *const scratch = "/run/generated";
 	scoped_fd file = -1, tree = -1;
 	int r;
 
 	if (access(path, F_OK) < 0)
 		return 0; /* nothing there to cover */
-	file = open(scratch, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	file = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	if (file < 0 ||
 	    write(file, text->data, text->len) != (ssize_t)text->len)
 		return err_errno(e, errno, "generate %s", path);
 	fd_close(&file);
-	tree = mount_clone(AT_FDCWD, scratch, e);
+	tree = mount_clone(AT_FDCWD, made, e);
 	if (tree < 0)
 		return tree;
 	r = mount_attr(tree, MOUNT_ATTR_RDONLY, 0, false, e);
-	if (r == 0)
-		r = mount_attach(tree, path, e);
-	if (r == 0 && unlink(scratch) < 0)
-		r = err_errno(e, errno, "remove %s", scratch);
-	return r;
+	return r < 0 ? r : mount_attach(tree, path, e);
 }
 
 int
@@ -81,7 +77,7 @@ view_build_passwd(const struct view *v, struct err *e)
 	    id->inside_uid, id->inside_gid, v->config->home);
 	if (r < 0)
 		return err_errno(e, -r, "generate /etc/passwd");
-	r = cover("/etc/passwd", &text, e);
+	r = cover("/etc/passwd", "/run/passwd", &text, e);
 	if (r < 0)
 		return r;
 	buf_clear(&text);
@@ -89,5 +85,5 @@ view_build_passwd(const struct view *v, struct err *e)
 	    id->inside_gid);
 	if (r < 0)
 		return err_errno(e, -r, "generate /etc/group");
-	return cover("/etc/group", &text, e);
+	return cover("/etc/group", "/run/group", &text, e);
 }
