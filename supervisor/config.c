@@ -16,7 +16,13 @@ static const char *const degraded_words[] = {"refuse", "allow", NULL};
 static const char *const network_words[] = {"restricted", "enabled", NULL};
 static const char *const log_words[] = {"error", "warn", "info", "debug", NULL};
 
-/* What a preset decides unless it is said otherwise: enum network. */
+/* What a preset decides unless it is said otherwise: http.enabled, */
+static const uint32_t preset_http[] = {
+    [PRESET_WORKSPACE] = 1,
+    [PRESET_OPEN] = 1,
+    [PRESET_STRICT] = 0,
+};
+/* and enum network. */
 static const uint32_t preset_network[] = {
     [PRESET_WORKSPACE] = NETWORK_RESTRICTED,
     [PRESET_OPEN] = NETWORK_ENABLED,
@@ -75,6 +81,10 @@ const struct config_row config_rows[CONFIG_KEYS] = {
 	.min = UID_MIN, .max = UID_MAX, .def = "0x79fffffe",
 	.help = "user and group id of the network process (when started "
 		"as root)"},
+    [KEY_HTTP_UID] = {"sandbox", "http_uid", KIND_NUMBER, AT(http_uid),
+	.min = UID_MIN, .max = UID_MAX, .def = "0x79fffffd",
+	.help = "user and group id of the processes that make HTTP requests "
+		"(when started as root)"},
     [KEY_NETWORK] = {"profile", "network", KIND_WORD, AT(network),
 	.words = network_words,
 	.help = "network of commands (default: enabled with the preset "
@@ -83,6 +93,56 @@ const struct config_row config_rows[CONFIG_KEYS] = {
 	.words = bool_words, .def = "false",
 	.help = "fs/writeFile writes beside and renames: all or nothing, but "
 		"a new inode, and links are not kept"},
+    [KEY_HTTP_ENABLED] = {"http", "enabled", KIND_WORD, AT(http.enabled),
+	.words = bool_words,
+	.help = "whether clients may make HTTP requests through the server "
+		"(default: false with the preset strict, else true)"},
+    [KEY_HTTP_ALLOW] = {"http", "allow", KIND_LIST, AT(http.allow),
+	.check = config_http_check_rule,
+	.help = "HOST[:PORT], *.HOST, IP[:PORT] or IP/BITS that may be "
+		"reached although the guard is against it (list)"},
+    [KEY_HTTP_DENY] = {"http", "deny", KIND_LIST, AT(http.deny),
+	.check = config_http_check_rule,
+	.help = "the same, that may not be reached whatever else is said "
+		"(list)"},
+    [KEY_HTTP_ALLOW_PRIVATE] = {"http", "allow_private", KIND_WORD,
+	AT(http.allow_private),
+	.words = bool_words, .def = "false",
+	.help = "reach loopback, private and link-local addresses"},
+    [KEY_HTTP_ALLOW_PUBLIC] = {"http", "allow_public", KIND_WORD,
+	AT(http.allow_public),
+	.words = bool_words, .def = "true",
+	.help = "reach public addresses that http.allow does not name"},
+    [KEY_HTTP_PORTS] = {"http", "ports", KIND_LIST, AT(http.ports),
+	.check = config_http_check_port,
+	.help = "the only ports that may be reached (list; default: all)"},
+    [KEY_HTTP_ENV] = {"http", "env", KIND_LIST, AT(http.env),
+	.check = config_http_check_name,
+	.help = "names out of env.set whose values requests may have in "
+		"their headers (list; default: none)"},
+    [KEY_HTTP_RESOLVER] = {"http", "resolver", KIND_TEXT,
+	AT(http.resolver),
+	.check = config_http_check_resolver,
+	.help = "IP:PORT of a name server (default: the host's)"},
+    [KEY_HTTP_PROXY] = {"http", "proxy", KIND_TEXT, AT(http.proxy),
+	.check = config_http_check_proxy,
+	.help = "http://IP:PORT to send requests through; it then looks "
+		"names up (default: none)"},
+    [KEY_HTTP_CA_FILE] = {"http", "ca_file", KIND_PATH, AT(http.ca_file),
+	.help = "absolute path of the certificates that https trusts "
+		"(default: the host's)"},
+    [KEY_HTTP_MAX_BODY] = {"http", "max_body", KIND_SIZE,
+	AT(http.max_body),
+	.min = 1024, .max = FS_READ_MAX, .def = "64M",
+	.help = "bytes of a response that is not streamed, decompressed"},
+    [KEY_HTTP_MAX_CONCURRENT] = {"http", "max_concurrent", KIND_NUMBER,
+	AT(http.max_concurrent),
+	.min = 1, .max = 128, .def = "32",
+	.help = "requests of a session at a time"},
+    [KEY_HTTP_MAX_REDIRECTS] = {"http", "max_redirects", KIND_NUMBER,
+	AT(http.max_redirects),
+	.min = 0, .max = 20, .def = "10",
+	.help = "redirects that a request follows"},
     [KEY_AUDIT_FILE] = {"audit", "file", KIND_PATH, AT(audit_file),
 	.help = "absolute path of a file that gets a JSON line an event "
 		"(default: none)"},
@@ -428,6 +488,7 @@ config_done(struct config *c)
 	free(c->profile);
 	free(c->child_policy);
 	c->audit_file = c->profile = c->child_policy = NULL;
+	config_http_done(&c->http);
 	config_profiles_clear(&c->profiles);
 	config_notes_clear(&c->notes);
 	list_clear(&c->files);
@@ -452,13 +513,23 @@ config_finish(struct config *c, struct err *e)
 				 : preset_network[c->preset];
 		c->level[KEY_NETWORK] = CONFIG_PRESET;
 	}
+	if (c->level[KEY_HTTP_ENABLED] < CONFIG_PRESET) {
+		c->http.enabled = preset_http[c->preset];
+		c->level[KEY_HTTP_ENABLED] = CONFIG_PRESET;
+	}
 	if (last > UID_MAX)
 		return err_set(e, EINVAL,
 		    "sandbox.uid_base: no room for limits.sessions_max ids");
 	if (c->net_uid >= c->uid_base && c->net_uid <= last)
 		return err_set(e, EINVAL,
 		    "sandbox.net_uid: lies among the ids of sessions");
-	return 0;
+	if (c->http_uid >= c->uid_base && c->http_uid <= last)
+		return err_set(e, EINVAL,
+		    "sandbox.http_uid: lies among the ids of sessions");
+	if (c->http_uid == c->net_uid)
+		return err_set(e, EINVAL,
+		    "sandbox.http_uid: is sandbox.net_uid as well");
+	return config_http_check(&c->http, &c->env_set, e);
 }
 
 const struct config_profile *

@@ -23,6 +23,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "privsep/role.h"
+#include "supervisor/config_http.h"
 #include "supervisor/config_note.h"
 #include "supervisor/config_profile.h"
 #include "supervisor/list.h"
@@ -57,8 +58,22 @@ enum config_key {
 	KEY_DEGRADED,
 	KEY_UID_BASE,
 	KEY_NET_UID,
+	KEY_HTTP_UID,
 	KEY_NETWORK,
 	KEY_ATOMIC_WRITES,
+	KEY_HTTP_ENABLED,
+	KEY_HTTP_ALLOW,
+	KEY_HTTP_DENY,
+	KEY_HTTP_ALLOW_PRIVATE,
+	KEY_HTTP_ALLOW_PUBLIC,
+	KEY_HTTP_PORTS,
+	KEY_HTTP_ENV,
+	KEY_HTTP_RESOLVER,
+	KEY_HTTP_PROXY,
+	KEY_HTTP_CA_FILE,
+	KEY_HTTP_MAX_BODY,
+	KEY_HTTP_MAX_CONCURRENT,
+	KEY_HTTP_MAX_REDIRECTS,
 	KEY_AUDIT_FILE,
 	KEY_LOG_LEVEL,
 	CONFIG_KEYS
@@ -77,7 +92,8 @@ struct config {
 	char *child_policy;    /* heap; NULL: the built-in one */
 	uint32_t allow_root;   /* 0 or 1 */
 	uint32_t degraded;     /* 0 or 1 */
-	uint32_t uid_base, net_uid;
+	uint32_t uid_base, net_uid, http_uid;
+	struct config_http http;
 	uint32_t network;	/* enum network */
 	uint32_t atomic_writes; /* 0 or 1 */
 	char *audit_file;	/* heap; NULL: none */

@@ -161,6 +161,8 @@ net_features(const struct server *s)
 
 	if (strcmp(s->shell, "/bin/bash") == 0)
 		features |= NET_FEATURE_SHELL_BASH;
+	if (s->config->http.enabled && s->config->http.env.count > 0)
+		features |= NET_FEATURE_HTTP_ENV;
 	if (s->config->preset != PRESET_OPEN &&
 	    s->config->network == NETWORK_RESTRICTED)
 		features |= NET_FEATURE_ISOLATED;
@@ -205,8 +207,9 @@ int
 handover_check(const struct server *s, struct err *e)
 {
 	const struct config *c = s->config;
-	scoped_buf paths, env, policy, ceiling;
+	scoped_buf http, paths, env, policy, ceiling;
 
+	buf_init(&http, HTTP_POLICY_MAX);
 	buf_init(&paths, LISTS_MAX);
 	buf_init(&env, ENV_MAX);
 	buf_init(&policy, POLICY_MAX);
@@ -222,6 +225,9 @@ handover_check(const struct server *s, struct err *e)
 		return err_set(e, EMSGSIZE,
 		    "env: more than %u bytes in one of set, allow and scrub",
 		    ENV_CONFIG_MAX);
+	if (handover_pack_http(c, &http) < 0)
+		return err_set(e, EMSGSIZE,
+		    "http: more than %u bytes in all lists", HTTP_POLICY_MAX);
 	if (config_put_policy(c, &policy) < 0)
 		return err_set(e, EMSGSIZE,
 		    "the policy is longer than %u bytes", POLICY_MAX);

@@ -88,6 +88,8 @@ protect(struct opening *o, const char *config_file, const char *url_file,
 		r = protect_directory(w, o->net.path, e);
 	if (r == 0)
 		r = protect_directory(w, o->exec.path, e);
+	if (r == 0 && c->http.enabled)
+		r = protect_directory(w, o->http.path, e);
 	if (r == 0 && config_file != NULL)
 		r = protect_config(w, c, config_file, e);
 	if (r == 0 && c->child_policy != NULL)
@@ -205,6 +207,8 @@ open_binaries(struct opening *o, struct err *e)
 
 	if (r == 0)
 		r = binary_open(&o->exec, "exec", "sallyport-exec", e);
+	if (r == 0 && o->server.config->http.enabled)
+		r = binary_open(&o->http, "http", "sallyport-http", e);
 	if (r < 0)
 		return r;
 	o->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -251,6 +255,7 @@ fill_server(struct opening *o)
 	s->workspaces = &o->workspaces;
 	s->net = &o->net;
 	s->exec = &o->exec;
+	s->http = &o->http;
 	s->audit = &o->audit;
 	s->listener_fd = o->listener_fd;
 	s->null_fd = o->null_fd;
@@ -270,6 +275,7 @@ opening_init(struct opening *o, struct config *c, const char *config_file,
 	*o = (struct opening){.server = {.config = c},
 	    .net = {.fd = -1},
 	    .exec = {.fd = -1},
+	    .http = {.fd = -1},
 	    .audit = {.fd = -1},
 	    .address = c->listen,
 	    .listener_fd = -1,
@@ -305,6 +311,7 @@ opening_done(struct opening *o)
 	audit_close(&o->audit);
 	binary_close(&o->net);
 	binary_close(&o->exec);
+	binary_close(&o->http);
 	workspaces_done(&o->workspaces);
 	config_ceiling_done(&o->ceiling);
 	free(o->child);

@@ -11,7 +11,7 @@
 struct opening {
 	struct server server; /* borrows from the rest */
 	struct workspaces workspaces;
-	struct binary net, exec;
+	struct binary net, exec, http;
 	struct config_ceiling ceiling;
 	struct compiled *child; /* owned; NULL: the built-in filter */
 	struct audit audit;

@@ -151,6 +151,8 @@ start_exec(struct supervisor *s)
 	}
 	s->exec.ready_by_ms = now_ms() + READY_MS;
 	r = handover_exec(s->server, s->exec.channel);
+	if (r == 0)
+		r = handover_http(s->server, s->exec.channel);
 	if (r < 0) {
 		log_error("exec_config error=%s", strerrorname_np(-r));
 		role_kill(&s->exec);

@@ -18,6 +18,7 @@ struct server {
 	const struct config *config;
 	const struct workspaces *workspaces;
 	const struct binary *net, *exec;
+	const struct binary *http; /* its descriptor is -1: not enabled */
 	struct audit *audit;
 	int listener_fd, null_fd;
 	int url_fd;	  /* where the URL's line goes */

@@ -157,6 +157,20 @@ config_reads_every_key(void **state)
 	assert_int_equal(c.degraded, 1);
 	assert_int_equal(c.uid_base, 200000);
 	assert_int_equal(c.net_uid, 0x30000);
+	assert_int_equal(c.http_uid, 0x30001);
+	assert_int_equal(c.http.enabled, 1);
+	assert_int_equal(c.http.allow.count, 3);
+	assert_int_equal(c.http.deny.count, 1);
+	assert_int_equal(c.http.allow_private, 1);
+	assert_int_equal(c.http.allow_public, 0);
+	assert_int_equal(c.http.ports.count, 1);
+	assert_true(list_has(&c.http.env, "EMPTY"));
+	assert_string_equal(c.http.resolver, "127.0.0.1:5353");
+	assert_string_equal(c.http.proxy, "http://[::1]:3128");
+	assert_string_equal(c.http.ca_file, "/etc/ca.pem");
+	assert_int_equal(c.http.max_body, 1 << 20);
+	assert_int_equal(c.http.max_concurrent, 3);
+	assert_int_equal(c.http.max_redirects, 0);
 	assert_int_equal(c.network, NETWORK_ENABLED);
 	assert_int_equal(c.atomic_writes, 1);
 	assert_string_equal(c.audit_file, "/var/log/x");
@@ -388,6 +402,13 @@ put_policy(struct config *c, struct buf *out)
 
 	list_clear(&c->workspaces);
 	list_clear(&c->env_allow);
+	list_clear(&c->http.allow);
+	list_clear(&c->http.deny);
+	list_clear(&c->http.ports);
+	list_clear(&c->http.env);
+	free(c->http.resolver);
+	free(c->http.proxy);
+	c->http.resolver = c->http.proxy = NULL;
 	assert_int_equal(config_finish(c, &e), 0);
 	assert_int_equal(config_put_policy(c, out), 0);
 }
