@@ -80,7 +80,8 @@ KINDS = {"STRING": "string", "BOOL": "boolean",
          "OBJECT": "object", "ARRAY": "array"}
 BOUNDS = {"STRING": "{} bytes", "UINT": "0 to {}", "BASE64": "{} characters",
           "LIST": "{} items", "MAP": "{} members"}
-NEEDS = {"REQUIRED": "yes", "STRICT": "codex only", "OPTIONAL": "no"}
+NEEDS = {"REQUIRED": "yes", "STRICT": "codex only", "OPTIONAL": "no",
+         "NOT_NULL": "no"}
 
 
 def parameters(text):

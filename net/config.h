@@ -18,6 +18,7 @@ struct config {
 	char *shell; /* absolute path */
 	const char *shell_name;
 	bool isolated; /* no process has the host's network */
+	bool http_env; /* headers may name variables */
 	char provider_id[sizeof "sha256:" + 64];
 };
 

@@ -1,12 +1,15 @@
 #include "net/environment.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "net/method.h"
 #include "net/uri.h"
 
 /* The release of the reference whose forms we speak. */
 #define EXECUTOR_VERSION "0.171.0"
+
+#define HTTP_HEADER_ENV_VARS "httpHeaderEnvVars"
 
 static const struct {
 	const char *name;
@@ -21,7 +24,7 @@ static const struct {
     {"fsWatchMissing", true},
     {"capabilityDiscoveryV2", false},
     {"environmentConfigRead", true},
-    {"httpHeaderEnvVars", false},
+    {HTTP_HEADER_ENV_VARS, false}, /* as the policy says */
     {"sandboxedFileStreaming", true},
     {"fileWriteStreaming", true},
     {"shellSnapshotV2", false},
@@ -90,8 +93,13 @@ environment_info_write(struct jsonw *w, const struct config *config)
 	jsonw_open(w, '{');
 	/* The short form has the first alone. */
 	for (size_t i = 0; i < (full ? count : 1); i++) {
-		jsonw_key(w, capabilities[i].name);
-		jsonw_bool(w, capabilities[i].value);
+		const char *name = capabilities[i].name;
+
+		jsonw_key(w, name);
+		jsonw_bool(w,
+		    capabilities[i].value ||
+			(config->http_env &&
+			    strcmp(name, HTTP_HEADER_ENV_VARS) == 0));
 	}
 	jsonw_close(w, '}');
 	jsonw_close(w, '}');

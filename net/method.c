@@ -6,7 +6,7 @@
 
 #include "base/base64.h"
 
-enum need { REQUIRED, STRICT, OPTIONAL };
+enum need { REQUIRED, STRICT, OPTIONAL, NOT_NULL };
 enum origin { STANDARD, CODEX_ONLY };
 
 /* The methods' families, in the words that lifecycle errors use. A method
@@ -18,6 +18,7 @@ enum family {
 	FAMILY_INFO,
 	FAMILY_STATUS,
 	FAMILY_CONFIG,
+	FAMILY_HTTP,
 };
 static const char *const family_words[] = {
     [FAMILY_NONE] = "",
@@ -26,6 +27,7 @@ static const char *const family_words[] = {
     [FAMILY_INFO] = "environment info",
     [FAMILY_STATUS] = "environment status",
     [FAMILY_CONFIG] = "environment config",
+    [FAMILY_HTTP] = "http",
 };
 
 static const char *
@@ -65,7 +67,8 @@ member(const json_t *object, const char *wire, enum need need, bool strict,
 	const json_t *v = json_object_get(object, wire);
 
 	*out = NULL;
-	if (v != NULL && (need == REQUIRED || !json_is_null(v))) {
+	if (v != NULL &&
+	    (need == REQUIRED || need == NOT_NULL || !json_is_null(v))) {
 		*out = v;
 		return 0;
 	}

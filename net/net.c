@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "net/accept.h"
 #include "net/helper.h"
+#include "net/http.h"
 #include "net/process.h"
 #include "net/ws.h"
 
@@ -36,6 +37,23 @@ net_exec_sent(struct net *n, int r)
 	}
 	watch_channel(n, &n->exec_watch, n->exec);
 	return r;
+}
+
+void
+net_audit(struct net *n, const char *event, const char *const *pairs)
+{
+	scoped_buf list = {.max = 16384};
+	struct msg_audit m = {.event = bytes_of(event)};
+	int r = 0;
+
+	for (; *pairs != NULL && r == 0; pairs++)
+		r = buf_put_cstring(&list, *pairs);
+	m.pairs = (struct bytes){.data = list.data, .len = list.len};
+	if (r == 0)
+		r = channel_send_audit(n->supervisor, &m, NULL, 0);
+	if (r < 0)
+		log_warn("audit_lost event=%s errno=%d", event, -r);
+	watch_channel(n, &n->supervisor_watch, n->supervisor);
 }
 
 void
@@ -121,6 +139,12 @@ from_exec(struct net *n, struct msg *m)
 		return;
 	case MSG_WORKER_REFUSED:
 		helper_on_refused(n, &m->u.worker_refused);
+		return;
+	case MSG_HTTP_OPENED:
+		http_on_opened(n, m);
+		return;
+	case MSG_HTTP_REFUSED:
+		http_on_refused(n, &m->u.http_refused);
 		return;
 	case MSG_PROCESS_GONE:
 		return; /* its streams tell all that a client needs */

@@ -59,6 +59,9 @@ int net_run(struct net *n);
  * Returns r; -ENOBUFS is the only failure that is survived. */
 int net_exec_sent(struct net *n, int r);
 
+/* Tell the audit log; pairs is name, value, ..., NULL. Numbers are text. */
+void net_audit(struct net *n, const char *event, const char *const *pairs);
+
 /* Stop the loop; main returns status. */
 void net_stop(struct net *n, int status);
 

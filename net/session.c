@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "net/environment.h"
 #include "net/helper.h"
+#include "net/http.h"
 #include "net/method.h"
 #include "net/process.h"
 
@@ -148,6 +149,8 @@ session_detach(struct session *s)
 	uint64_t retention = n->config.limits.session_retention;
 	struct process *p;
 
+	/* What is under way is not resumed: it ends upstream at once. */
+	http_end(s);
 	s->connection->session = NULL;
 	s->connection = NULL;
 	n->detached_count++;
@@ -175,6 +178,7 @@ session_free(struct session *s)
 	while (!TAILQ_EMPTY(&s->processes))
 		process_free(TAILQ_FIRST(&s->processes));
 	helper_end_session(s);
+	http_end(s);
 	if (s->connection != NULL)
 		s->connection->session = NULL;
 	else
@@ -191,6 +195,7 @@ session_resume_streams(struct session *s)
 {
 	struct process *p;
 
+	http_resume(s);
 	if (s->paused_streams == 0)
 		return;
 	TAILQ_FOREACH (p, &s->processes, link)

@@ -9,6 +9,7 @@ struct process;
 struct rpc_id;
 TAILQ_HEAD(process_list, process);
 struct fs_pool;
+struct http_client;
 TAILQ_HEAD(fs_pool_list, fs_pool);
 
 #define SESSION_UUID_LEN 36
@@ -21,6 +22,7 @@ struct session {
 	struct connection *connection;	 /* NULL while detached */
 	struct process_list processes;
 	struct fs_pool_list pools; /* its file workers */
+	struct http_client *http;  /* its http client; NULL: none */
 	uint64_t process_count;
 	uint64_t paused_streams; /* wait for room on the connection */
 	uint64_t detached_at_ms;
