@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import {isAlive, residentKib, uniqueWord, withArgument} from './lib/proc.mjs';
-import {Server, binary, build, foreignSkip} from './lib/server.mjs';
+import {Server, binary, build, foreignSkip, memorySkip} from './lib/server.mjs';
 import {pause, until, within} from './lib/wait.mjs';
 
 const server = await Server.start();
@@ -105,7 +105,8 @@ test('20 MB of output with a slow reader: all of it, in little memory', own,
 		const {code} = await within(60000, 'end', child.end);
 		assert.equal(code, 5);
 		assert.equal(size, 20000000);
-		assert.ok(resident < 32 * 1024, `${resident} KiB`);
+		if (!memorySkip)
+			assert.ok(resident < 32 * 1024, `${resident} KiB`);
 	});
 
 test('a reader that goes away ends the command, as in a pipeline', async () => {
@@ -323,10 +324,11 @@ ${finish}`);
 
 test('--tty passes Ctrl-C and Ctrl-D on as keys', {skip: ttySkip}, async () => {
 	const output = await onTerminal(['--tty', '--', 'sh', '-c',
-		'trap "echo INT" INT; echo up; cat; echo eof; sleep 0.1; exit 7'], `
+		'trap "echo INT; cat; echo eof; exit 7" INT; echo up; ' +
+		'while :; do sleep 0.05; done'], `
 want(b'up')
 send(b'\\x03'); want(b'INT')
-want(b'eof'); time.sleep(1)`);
+send(b'\\x04'); want(b'eof'); time.sleep(1)`);
 	assert.equal(output, 'restored 7');
 });
 

@@ -8,6 +8,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import readline from 'node:readline';
+import {after} from 'node:test';
 import {Client} from './client.mjs';
 import {commandLine, descendants, fdCount, isAlive} from './proc.mjs';
 import {until, within} from './wait.mjs';
@@ -21,6 +22,9 @@ const foreign = process.env.SALLYPORT_COMMAND;
 
 /** false, or why a test that is only about sallyport itself is skipped. */
 export const foreignSkip = foreign ? 'SALLYPORT_COMMAND is another server' : false;
+/** false, or why memory is not measured here. */
+export const memorySkip = foreignSkip || (process.env.SALLYPORT_SANITIZED ?
+	'sanitizers use memory of their own' : false);
 export const rootSkip = process.getuid() === 0 ? false : 'needs root';
 
 function commandLineFor(template, workspace, args) {
@@ -40,6 +44,10 @@ export function freshDirectory(name = 'work') {
 	fs.chmodSync(dir, 0o755);
 	return dir;
 }
+
+// Those that a failing test has left behind.
+const running = new Set();
+after(() => Promise.all([...running].map((server) => server.stop())));
 
 export class Server {
 	/**
@@ -87,6 +95,7 @@ export class Server {
 		});
 		this.#killer = () => this.child.kill('SIGKILL');
 		process.on('exit', this.#killer);
+		running.add(this);
 	}
 
 	#killer;
@@ -109,6 +118,7 @@ export class Server {
 
 	/** Ask it to end and tell how it did; force it after the deadline. */
 	async stop() {
+		running.delete(this);
 		process.removeListener('exit', this.#killer);
 		if (process.env.SALLYPORT_VERBOSE)
 			console.log(this.stderr);
