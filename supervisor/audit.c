@@ -7,8 +7,8 @@
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/utf8.h"
 #include "privsep/pack.h"
+#include "supervisor/jsontext.h"
 
 #define NAME_MAX_LEN 64 /* bytes of an event's or a pair's name */
 #define PAIRS_MAX    (16u * 1024u)
@@ -75,36 +75,6 @@ is_taken(struct bytes name, struct bytes pairs, const uint8_t *until)
 	return false;
 }
 
-/* One character of a JSON string: s holds left bytes, at least one. Returns
- * how many were used. */
-static size_t
-put_char(struct buf *out, const uint8_t *s, size_t left, int *r)
-{
-	size_t len = utf8_sequence(s, left);
-
-	if (len == 0) {
-		*r = buf_put(out, "\\ufffd", 6);
-		return 1;
-	}
-	if (*s == '"' || *s == '\\')
-		*r = buf_printf(out, "\\%c", *s);
-	else if (*s < 0x20 || *s == 0x7f)
-		*r = buf_printf(out, "\\u%04x", (unsigned int)*s);
-	else
-		*r = buf_put(out, s, len);
-	return len;
-}
-
-static int
-put_value(struct buf *out, struct bytes v)
-{
-	int r = buf_put_u8(out, '"');
-
-	for (size_t i = 0; i < v.len && r == 0;)
-		i += put_char(out, v.data + i, v.len - i, &r);
-	return r < 0 ? r : buf_put_u8(out, '"');
-}
-
 static int
 put_head(struct buf *out, const struct timespec *now, enum role role,
     struct bytes event)
@@ -136,7 +106,7 @@ put_pairs(struct buf *out, struct bytes pairs, struct err *e)
 		rc = buf_printf(out, ",\"%.*s\":", (int)name.len,
 		    (const char *)name.data);
 		if (rc == 0)
-			rc = put_value(out, value);
+			rc = jsontext_put(out, value);
 	}
 	return rc;
 }

@@ -26,7 +26,7 @@ struct config_row {
 	const char *const *words; /* KIND_WORD */
 	uint64_t min, max;	  /* KIND_NUMBER, KIND_SIZE */
 	int (*check)(const char *value, struct err *e);
-	const char *def;	  /* as text; NULL: described in help */
+	const char *def; /* as text; NULL: described in help */
 	const char *help;
 };
 

@@ -13,6 +13,7 @@ static const struct {
 } commands[] = {
     {"serve", command_serve, "run the server"},
     {"doctor", command_doctor, "tell what this host gives the sandbox"},
+    {"policy", command_policy, "check, show, explain and compare policies"},
     {"exec", command_tool, "run one command through a server"},
 };
 

@@ -1,0 +1,151 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervisor/command.h"
+#include "supervisor/policy_command.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+    {"check", policy_check},
+    {"show", policy_show},
+    {"explain", policy_explain},
+    {"diff", policy_diff},
+    {"export", policy_export},
+    {"import", policy_import},
+};
+
+static const char usage[] =
+    "usage: sallyport policy check FILE...\n"
+    "       sallyport policy show [--json] [OPTION OF serve]...\n"
+    "       sallyport policy explain [OPTION OF serve]... PROFILE PATH\n"
+    "                                PROFILE|PROCESS syscall NAME "
+    "[argN=VALUE]...\n"
+    "                                PROFILE env NAME | net HOST:PORT\n"
+    "       sallyport policy diff A B\n"
+    "       sallyport policy export --text|--oci PROCESS\n"
+    "       sallyport policy import --oci FILE\n"
+    "\n"
+    "A file whose name ends in .policy is one of system calls, any other a\n"
+    "configuration. PROFILE is a preset, a profile of the configuration, or\n"
+    "'current' for what the configuration says. PROCESS is supervisor, net,\n"
+    "exec, worker, http, init or child.\n"
+    "\n"
+    "exit codes: 0 nothing is wrong, or it is allowed, or B allows no more\n"
+    "than A; 1 the opposite; 2 the question could not be answered\n";
+
+int
+command_policy(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+		(void)fputs(usage, stdout);
+		return POLICY_YES;
+	}
+	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	(void)fputs(usage, stderr);
+	return POLICY_ERROR;
+}
+
+/* --- shared --------------------------------------------------------------- */
+
+bool
+policy_is_text(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot != NULL && strcmp(dot, ".policy") == 0;
+}
+
+const char *
+policy_action_name(struct syscall_action a)
+{
+	switch (a.kind) {
+	case SYSCALL_ALLOW:
+		return "allow";
+	case SYSCALL_KILL:
+		return "kill";
+	case SYSCALL_ERRNO:
+		return syscall_errno_name(a.errnum);
+	}
+	return "?";
+}
+
+int
+policy_real_workspaces(struct config *c, struct err *e)
+{
+	int r = 0;
+
+	if (c->workspaces.count == 0)
+		r = list_add(&c->workspaces, ".", WORKSPACES_MAX);
+	for (size_t i = 0; i < c->workspaces.count && r == 0; i++) {
+		char *real = realpath(c->workspaces.items[i], NULL);
+
+		if (real == NULL && c->workspaces.items[i][0] == '/')
+			continue;
+		if (real == NULL)
+			return err_errno(e, errno, "workspace %.100s",
+			    c->workspaces.items[i]);
+		free(c->workspaces.items[i]);
+		c->workspaces.items[i] = real;
+	}
+	return r < 0 ? err_errno(e, -r, "workspaces") : 0;
+}
+
+static void
+use_preset(struct policy_ceiling *p, const struct config *c)
+{
+	const struct decide_places places = {
+	    .workspaces = (const char *const *)c->workspaces.items,
+	    .workspace_count = c->workspaces.count};
+
+	decide_ceiling_of((enum decide_preset)c->preset,
+	    c->network == NETWORK_ENABLED, &places, p->paths, &p->ceiling);
+}
+
+int
+policy_ceiling_init(struct policy_ceiling *p, const struct config *c,
+    struct err *e)
+{
+	const struct list nothing = {0};
+	const struct config_profile *profile = config_profile_of(c);
+	const struct decide_request anything = {.sandbox = DECIDE_SANDBOX_NULL};
+	int r = 0;
+
+	*p = (struct policy_ceiling){.has_profile = profile != NULL};
+	if (profile != NULL)
+		r = config_ceiling_init(&p->own, profile, &c->workspaces,
+		    &nothing, e);
+	else
+		use_preset(p, c);
+	if (r < 0)
+		return r;
+	if (profile != NULL)
+		p->ceiling = p->own.ceiling;
+	p->ceiling.network_enabled = c->network == NETWORK_ENABLED;
+	return decide(&anything, &p->ceiling, &p->plan, e);
+}
+
+void
+policy_ceiling_done(struct policy_ceiling *p)
+{
+	plan_done(&p->plan);
+	if (p->has_profile)
+		config_ceiling_done(&p->own);
+}
+
+const struct config_rule *
+policy_ceiling_rule(const struct policy_ceiling *p, const char *path)
+{
+	for (size_t i = 0; p->has_profile && i < p->own.ceiling.path_count; i++)
+		if (strcmp(p->own.paths[i].path, path) == 0)
+			return p->own.rules[i];
+	return NULL;
+}

@@ -1,0 +1,238 @@
+// sallyport policy: what auditors ask.
+import assert from 'node:assert/strict';
+import {spawnSync} from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import {test} from 'node:test';
+import {binary, foreignSkip, freshDirectory} from './lib/server.mjs';
+
+const source = path.resolve(import.meta.dirname, '../..');
+const data = path.join(source, 'tests/data/policy');
+
+function policy(args, options = {}) {
+	return spawnSync(binary, ['policy', ...args],
+		{encoding: 'utf8', timeout: 10000, ...options});
+}
+
+/** Files in a new directory; returns it. */
+function files(contents) {
+	const dir = freshDirectory('policy');
+
+	for (const [name, text] of Object.entries(contents)) {
+		fs.mkdirSync(path.dirname(path.join(dir, name)), {recursive: true});
+		fs.writeFileSync(path.join(dir, name), text);
+	}
+	return dir;
+}
+
+test('check tells every mistake with its line', {skip: foreignSkip}, () => {
+	const bad = fs.readdirSync(data).filter((f) => /^bad-.*\.policy$/.test(f));
+
+	assert.ok(bad.length >= 40);
+	for (const name of bad) {
+		const {status, stderr} = policy(['check', name], {cwd: data});
+		const want = fs.readFileSync(
+			path.join(data, name.replace('.policy', '.want')), 'utf8');
+
+		assert.equal(stderr, want, name);
+		assert.equal(status, 1, name);
+	}
+});
+
+test('check finds nothing in what is shipped', {skip: foreignSkip}, () => {
+	const dir = path.join(source, 'policy/syscalls');
+	const shipped = fs.readdirSync(dir)
+		.filter((name) => name !== 'sanitizer.policy')
+		.map((name) => path.join(dir, name));
+	const {status, stderr} = policy(['check', ...shipped,
+		path.join(source, 'policy/sallyport.conf'),
+		path.join(data, 'good-small.policy')]);
+
+	assert.equal(stderr, '');
+	assert.equal(status, 0);
+});
+
+test('check cannot answer for a file that is not there',
+	{skip: foreignSkip}, () => {
+		assert.equal(policy(['check', '/no/such']).status, 2);
+		assert.equal(policy(['check']).status, 2);
+		assert.equal(policy(['nothing']).status, 2);
+	});
+
+test('drop-ins follow the file, by name, and the command line wins',
+	{skip: foreignSkip}, () => {
+		const dir = files({
+			'a.conf': '[limits]\nworkers_max = 1\ntmp_size = 1M\n' +
+				'[env]\nallow = A\n[server]\nworkspace = /\n',
+			'conf.d/10.conf': '[limits]\nworkers_max = 2\n[env]\nallow = B\n',
+			'conf.d/20.conf': '[limits]\nworkers_max = 3\n' +
+				'[server]\nworkspace = /usr\nworkspace = /bin\n',
+			'conf.d/.30.conf': 'not read',
+			'conf.d/note.txt': 'not read',
+		});
+		const {status, stdout, stderr} = policy(['show', '--json',
+			'--config', 'a.conf', '--set', 'limits.pending_requests_max=7'],
+		{cwd: dir});
+		assert.equal(stderr, '');
+		assert.equal(status, 0);
+		const rows = JSON.parse(stdout).configuration;
+		const get = (key) => rows.filter((r) => r.key === key)
+			.map((r) => [r.value, r.origin]);
+
+		assert.deepEqual(get('limits.workers_max'),
+			[['3', 'conf.d/20.conf:2']]);
+		assert.deepEqual(get('limits.tmp_size'), [['1M', 'a.conf:3']]);
+		assert.deepEqual(get('env.allow'),
+			[['A', 'a.conf:5'], ['B', 'conf.d/10.conf:4']]);
+		assert.deepEqual(get('server.workspace'),
+			[['/usr', 'conf.d/20.conf:4'], ['/bin', 'conf.d/20.conf:5']]);
+		assert.deepEqual(get('limits.pending_requests_max'),
+			[['7', '--set']]);
+		assert.deepEqual(get('limits.sessions_max'), [['256', 'built-in']]);
+		assert.deepEqual(get('profile.network'),
+			[['restricted', 'preset workspace']]);
+	});
+
+test('every mistake of file and drop-ins comes in one run',
+	{skip: foreignSkip}, () => {
+		const dir = files({
+			'a.conf': '[limits]\nworkers_max = x\n',
+			'conf.d/1.conf': '[nope]\nx = 1\n',
+			'conf.d/2.conf': '[limits]\ntmp_size = 1M\ntmp_size = 2M\n',
+		});
+		const {status, stderr} = policy(['show', '--config', 'a.conf'],
+			{cwd: dir});
+
+		assert.equal(status, 2);
+		assert.match(stderr, /^a\.conf:2: limits\.workers_max: /m);
+		assert.match(stderr, /^conf\.d\/1\.conf:2: there is no section/m);
+		assert.match(stderr, /^conf\.d\/2\.conf:3: .* given twice$/m);
+	});
+
+test('show hides values of variables and names every filter',
+	{skip: foreignSkip}, () => {
+		const {stdout} = policy(['show', '--json', '--set',
+			'env.set=DB=hunter2']);
+		const shown = JSON.parse(stdout);
+
+		assert.doesNotMatch(stdout, /hunter2/);
+		for (const name of ['supervisor', 'net', 'exec', 'worker', 'init',
+			'child'])
+			assert.match(shown.filters.find((f) => f.process === name).sha256,
+				/^[0-9a-f]{64}$/);
+		assert.ok(shown.processes.some((p) => p.process === 'net'));
+	});
+
+const careful = `[server]
+workspace = /tmp
+[sandbox]
+profile = careful
+[profile "careful"]
+read = /
+write = {workspace}/w
+deny = {workspace}/w/secrets
+[profile "blind"]
+network = enabled
+[env]
+allow = APP_TOKEN
+`;
+
+test('explain says what decides', {skip: foreignSkip}, () => {
+	const dir = files({'a.conf': careful});
+	const rows = [
+		['current /tmp/w/x', 0, /^write: .*\n {2}by a\.conf:7: write = /],
+		['current /tmp/w/secrets/x', 1, /^deny: .*\n {2}by a\.conf:8: /],
+		['current /etc/passwd', 0, /^read: .*\n {2}by a\.conf:6: /],
+		['blind /etc/shadow', 1, /^none: .*\n {2}by no rule/],
+		['blind /usr/bin/env', 0, /^read: .*\n {2}by the minimal root/],
+		['strict /tmp/x', 0, /^write: .*\n {2}by preset strict/],
+		['open /etc/x', 0, /^write: .*preset open/s],
+		['current env GITHUB_TOKEN', 1, /built-in: env\.scrub = TOKEN/],
+		['current env APP_TOKEN', 0, /a\.conf:12: env\.allow = APP_TOKEN/],
+		['current env CODEX_API_KEY', 1, /never pass/],
+		['current env MONKEY', 0, /no pattern of env\.scrub/],
+		['current net a.example:443', 1, /preset workspace: network = /],
+		['current net 127.0.0.1:80', 0, /own loopback/],
+		['blind net a.example:443', 0, /a\.conf:10: network = enabled/],
+		['net syscall execve', 1, /^kill: execve\n {2}by the default/],
+		['child syscall read', 0, /by child\.policy:\d+: read {2}# /],
+		['exec syscall mount', 0, /by exec\.policy:\d+: mount/],
+		['exec syscall mkdirat', 0, /by child\.policy:\d+: /],
+		['current syscall clone3', 1, /^ENOSYS: .*child\.policy:\d+/s],
+		['current syscall socket arg0=AF_UNIX', 0, /arg0 == AF_UNIX/],
+		['current syscall socket arg0=AF_PACKET', 2, /^$/],
+		['current syscall socket arg0=17', 1, /^EPERM: /],
+		['current syscall nothing', 2, /^$/],
+		['none /x', 2, /^$/], ['current x', 2, /^$/],
+		['current net x', 2, /^$/], ['net /x', 2, /^$/],
+	];
+
+	for (const [args, status, want] of rows) {
+		const got = policy(['explain', '--config', 'a.conf',
+			...args.split(' ')], {cwd: dir});
+
+		assert.equal(got.status, status, `${args}: ${got.stdout}${got.stderr}`);
+		assert.match(got.stdout, want, args);
+	}
+});
+
+test('diff tells what is widened and nothing else', {skip: foreignSkip}, () => {
+	const small = 'default EPERM\nread # a: b\n';
+	const dir = files({
+		'a.conf': careful,
+		'wider.conf': careful.replace('deny =', 'read =')
+			.replace('allow = APP_TOKEN',
+				'allow = APP_TOKEN\nallow = OTHER_KEY') +
+			'[limits]\nworkers_max = 9\n',
+		'narrower.conf': careful.replace('write =', 'read ='),
+		'a.policy': small + 'socket: arg0 == AF_UNIX # a: b\n',
+		'mask.policy': small + 'socket: arg0 & 0xff == AF_UNIX # a: b\n',
+		'narrow.policy': small +
+			'socket: arg0 == AF_UNIX && arg2 == 0 # a: b\n',
+		'more.policy': small + 'socket: arg0 == AF_UNIX # a: b\n' +
+			'write # a: b\n',
+		'default.policy': 'default allow\n',
+	});
+	const rows = [
+		['a.conf a.conf', 0, /^$/], ['a.conf narrower.conf', 0, /^$/],
+		['narrower.conf a.conf', 1, /^\/tmp\/w: write \(was read\)$/m],
+		['a.conf wider.conf', 1, /^\/tmp\/w\/secrets: read \(was deny\)$/m],
+		['a.conf wider.conf', 1, /^env\.allow OTHER_KEY: passes/m],
+		['a.conf wider.conf', 1, /^limits\.workers_max: 9 \(was 4\)$/m],
+		['wider.conf a.conf', 0, /^$/],
+		['a.policy a.policy', 0, /^$/], ['a.policy narrow.policy', 0, /^$/],
+		['narrow.policy a.policy', 1, /^socket arg0=0x1 arg2=/m],
+		['a.policy mask.policy', 1, /^socket arg0=0x101/m],
+		['mask.policy a.policy', 0, /^$/],
+		['a.policy more.policy', 1, /^write: allowed/m],
+		['a.policy default.policy', 1, /^default: allow/m],
+		['a.policy a.conf', 2, /^$/], ['a.policy /no.policy', 2, /^$/],
+	];
+
+	for (const [args, status, want] of rows) {
+		const got = policy(['diff', ...args.split(' ')], {cwd: dir});
+
+		assert.equal(got.status, status, `${args}: ${got.stdout}${got.stderr}`);
+		assert.match(got.stdout, want, args);
+	}
+});
+
+test('export --text is a policy that allows the same', {skip: foreignSkip}, () => {
+	const dir = freshDirectory('policy');
+
+	for (const name of ['supervisor', 'net', 'exec', 'worker', 'init',
+		'child']) {
+		const {status, stdout} = policy(['export', '--text', name]);
+		const file = path.join(dir, `${name}.policy`);
+
+		assert.equal(status, 0, name);
+		fs.writeFileSync(file, stdout);
+		assert.equal(policy(['check', file]).stderr, '', name);
+	}
+	assert.deepEqual(
+		JSON.parse(policy(['show', '--json', '--set',
+			`sandbox.child_policy=${dir}/child.policy`]).stdout)
+			.filters.find((f) => f.process === 'child').sha256,
+		JSON.parse(policy(['show', '--json']).stdout)
+			.filters.find((f) => f.process === 'child').sha256);
+});
