@@ -8,8 +8,9 @@ import {
 	EBADF, ENOENT, INVALID_PARAMS, INVALID_REQUEST, NOT_FOUND, notAFile,
 	pattern, scratch, sha256,
 } from './lib/files.mjs';
+import {residentKib} from './lib/proc.mjs';
 import {Server, foreignSkip} from './lib/server.mjs';
-import {until} from './lib/wait.mjs';
+import {slow, until} from './lib/wait.mjs';
 
 const MIB = 1024 * 1024;
 
@@ -245,6 +246,8 @@ connected('an open file is read on after it was removed', {f: 'abc'},
 
 connected('a file past the limit of readFile is read by blocks', {huge: ''},
 	async (files, client) => {
+		const net = foreignSkip ? process.pid : await server.role('net');
+		const before = residentKib(net);
 		fs.truncateSync(files.at('huge'), 700 * MIB);
 		await files.open('h', 'huge');
 		for (let i = 0; i < 40; i++) {
@@ -255,4 +258,17 @@ connected('a file past the limit of readFile is read by blocks', {huge: ''},
 		assert.deepEqual(await files.readBlock('h', 700 * MIB - 1, 16),
 			{chunk: 'AA==', eof: true});
 		await client.status();
+		if (!foreignSkip)
+			assert.ok(residentKib(net) - before < 48 * 1024 * slow);
+	});
+
+connected('an open file is no descriptor of a command', {f: 'abc'},
+	async (files, client) => {
+		await files.open('r', 'f');
+		await files.open('w', 'w', 'replace');
+		for (const tty of [false, true]) {
+			const {all} = await (await client.start(
+				['/bin/ls', '-1', '/proc/self/fd'], {tty})).end();
+			assert.equal(all.replaceAll('\r', ''), '0\n1\n2\n3\n');
+		}
 	});

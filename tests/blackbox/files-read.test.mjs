@@ -9,6 +9,7 @@ import {
 	notAFile, pattern, scratch, sha256,
 } from './lib/files.mjs';
 import {Server, fileUri, foreignSkip} from './lib/server.mjs';
+import {slow} from './lib/wait.mjs';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -51,6 +52,17 @@ test('a second reader gets its file while a first one reads a large one',
 		assert.equal(sha256(await large), sha256(pattern(24 * MIB)));
 		await other.close();
 	});
+
+test('a long poll holds no read up', async () => {
+	const files = scratch(server, client, {a: 'alpha'});
+	const process = await client.start(['/bin/sleep', '100']);
+	const poll = process.read({waitMs: 20000});
+	const begin = Date.now();
+	assert.equal(String(await files.read('a')), 'alpha');
+	assert.ok(Date.now() - begin < 500 * slow);
+	assert.deepEqual(await process.terminate(), {running: true});
+	assert.equal((await poll).exited, true);
+});
 
 test('links are followed, those inside by a relative or absolute target',
 	async () => {

@@ -11,6 +11,7 @@ import {
 import {
 	Server, binary, fileUri, foreignSkip, freshDirectory, rootSkip, withServer,
 } from './lib/server.mjs';
+import {until} from './lib/wait.mjs';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -117,7 +118,7 @@ both('200 files through a link to a directory', async (server, client) => {
 		fileUri(fs.realpathSync(files.at('oc/memory/n1.md'))));
 });
 
-both('what cannot be written is an error of its own', async (server, client) => {
+both('what cannot be written is an error', async (server, client) => {
 	const files = scratch(server, client, {f: 'x', d: null});
 	const data = {dataBase64: 'eA=='};
 	execFileSync('mkfifo', ['-m', '666', files.at('fifo')]);
@@ -167,7 +168,7 @@ both('a read-only file is refused and stays', async (server, client) => {
 	assert.equal(modeOf(files.at('key')), 0o600);
 });
 
-both('setuid and setgid bits do not outlive a write', async (server, client) => {
+both('no setuid or setgid bit outlives a write', async (server, client) => {
 	const files = scratch(server, client, {su: 'x', sg: 'x'});
 	fs.chmodSync(files.at('su'), 0o4755);
 	fs.chmodSync(files.at('sg'), 0o2755);
@@ -264,7 +265,8 @@ test('the server\'s own files in a workspace cannot be replaced',
 		const workspace = freshDirectory();
 		const tree = path.join(workspace, 'build');
 		for (const name of ['sallyport', 'net/sallyport-net',
-			'exec/sallyport-exec', 'cli/sallyport-tool']) {
+			'exec/sallyport-exec', 'http/sallyport-http',
+			'cli/sallyport-tool']) {
 			const from = path.join(path.dirname(binary), name);
 			const to = path.join(tree, name);
 			fs.mkdirSync(path.dirname(to), {recursive: true});
@@ -300,7 +302,7 @@ async function ownFilesStay(server) {
 		{path: at('mine'), dataBase64: 'eA=='});
 }
 
-test('new files take their mode from the server\'s umask', own, () => withServer({
+test('new files take their mode from the umask', own, () => withServer({
 	command: '/bin/sh -c umask${IFS}027;exec${IFS}' +
 		`${binary}\${IFS}serve\${IFS}--workspace\${IFS}{workspace}`,
 }, async (server) => {
@@ -316,3 +318,37 @@ test('new files take their mode from the server\'s umask', own, () => withServer
 	assert.equal(modeOf(files.at('dir/sub')), 0o750);
 	assert.equal(modeOf(files.at('run2.sh')), 0o755);
 }));
+
+test('a command sees the bytes that were written', async () => {
+	const [server, client] = servers.get('in place');
+	const files = scratch(server, client);
+	await files.write('crlf.txt', '\ufeffa\r\nb\r\n\r\nc \t');
+	assert.equal((await client.shell('od -An -v -tx1 crlf.txt',
+		{cwd: fileUri(files.dir)})).stdout.trim(),
+	'ef bb bf 61 0d 0a 62 0d 0a 0d 0a 63 20 09');
+});
+
+test('a write in 500 fragments, with a ping in between', async () => {
+	const [server, client] = servers.get('in place');
+	const files = scratch(server, client);
+	const data = pattern(3 * MIB, 7);
+	const message = Buffer.from(JSON.stringify({
+		id: 'fragments', method: 'fs/writeFile', params: {
+			path: files.uri('many'), dataBase64: data.toString('base64'),
+		},
+	}));
+	const step = Math.ceil(message.length / 500);
+	const order = [];
+	client.socket.once('pong', () => order.push('pong'));
+	for (let at = 0; at < message.length; at += step) {
+		if (at === 250 * step) {
+			client.socket.ping();
+			await until(5000, 'pong', () => order.length > 0);
+		}
+		client.socket.send(message.subarray(at, at + step),
+			{binary: false, fin: at + step >= message.length});
+	}
+	assert.deepEqual((await client.wait('answer', () => client.stray.find(
+		(m) => m.id === 'fragments'))).result, {});
+	assert.equal(sha256(await files.read('many')), sha256(data));
+});

@@ -113,7 +113,7 @@ served('at most workers_max serve a session, all requests are answered',
 		assert.ok(most >= 1 && most <= 4, `${most} workers`);
 	});
 
-served('a killed worker: its handles are unknown, its watches fire, others go on',
+served('a killed worker: handles unknown, watches fire, others go on',
 	{}, async (server) => {
 		const [client, other] = [await server.connect(), await server.connect()];
 		const files = scratch(server, client, {f: 'abc'});
@@ -141,7 +141,7 @@ served('a killed worker: its handles are unknown, its watches fire, others go on
 		await command.prints('still here');
 	});
 
-served('a worker killed at work: that call is an error, waiting ones are served',
+served('a worker killed at work: that call fails, waiting ones are served',
 	{workers_max: 1}, async (server) => {
 		const client = await server.connect();
 		const files = scratch(server, client, {f: 'abc'});
