@@ -82,15 +82,34 @@ step_stdio(struct child *c)
 	return 0;
 }
 
+/* SIGXCPU, which says why, and SIGKILL for what outlives that. The kernel sends
+ * only the latter where the two limits are one. */
+static int
+limit_cpu(rlim_t seconds)
+{
+	struct rlimit now;
+
+	if (getrlimit(RLIMIT_CPU, &now) < 0)
+		return -errno;
+	if (now.rlim_max <= seconds)
+		return privdrop_rlimit(RLIMIT_CPU, seconds);
+	now = (struct rlimit){.rlim_cur = seconds, .rlim_max = seconds + 1};
+	return setrlimit(RLIMIT_CPU, &now) < 0 ? -errno : 0;
+}
+
 static int
 step_rlimits(struct child *c)
 {
 	const struct order *o = c->order;
 	int r = 0;
 
-	for (size_t i = 0; i < o->rlimit_count && r == 0; i++)
-		r = privdrop_rlimit(o->rlimits[i].resource,
-		    o->rlimits[i].value);
+	for (size_t i = 0; i < o->rlimit_count && r == 0; i++) {
+		const struct order_rlimit *l = &o->rlimits[i];
+
+		r = l->resource == RLIMIT_CPU
+			? limit_cpu(l->value)
+			: privdrop_rlimit(l->resource, l->value);
+	}
 	return r;
 }
 

@@ -351,12 +351,14 @@ executor_run(const struct exec_config *config, const struct probe *probe,
 	struct executor x = {.config = config, .probe = probe, .epfd = -1};
 	int r = executor_init(&x, supervisor);
 
+	oom_open(&x.oom);
 	if (r == 0)
 		r = settle_channels(&x);
 	if (r == 0)
 		r = loop(&x);
 	if (r == 0)
 		tell_stopped(&x);
+	oom_close(&x.oom);
 	executor_done(&x);
 	return r < 0 ? err_errno(e, -r, "loop") : 0;
 }

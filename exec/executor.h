@@ -8,6 +8,7 @@
 #include "exec/config.h"
 #include "exec/executor_http.h"
 #include "exec/lease.h"
+#include "exec/oom.h"
 #include "exec/probe.h"
 #include "exec/session.h"
 #include "privsep/channel.h"
@@ -24,6 +25,7 @@ struct peer {
 struct executor {
 	const struct exec_config *config;
 	const struct probe *probe;
+	struct oom oom;
 	int epfd;
 	struct channel *supervisor; /* owned */
 	struct source supervisor_source;

@@ -68,9 +68,10 @@ answer_failed(struct executor *x, struct generation generation, uint32_t number,
 		    channel_send_process_failed(p->channel, &m, NULL, 0));
 }
 
+/* Two pairs at most; NULL ends them. */
 static void
-audit_lease(struct executor *x, const char *event, const struct lease *l,
-    const char *name, const char *value)
+audit_pairs(struct executor *x, const char *event, const struct lease *l,
+    const char *const pairs[4])
 {
 	char lease[16], session[16], generation[16];
 
@@ -79,24 +80,51 @@ audit_lease(struct executor *x, const char *event, const struct lease *l,
 	(void)snprintf(generation, sizeof generation, "%u", l->generation.v);
 	executor_audit(x, event,
 	    (const char *[]){"lease", lease, "session", session, "generation",
-		generation, name, value, NULL});
+		generation, pairs[0], pairs[1], pairs[2], pairs[3], NULL});
+}
+
+static void
+audit_lease(struct executor *x, const char *event, const struct lease *l,
+    const char *name, const char *value)
+{
+	audit_pairs(x, event, l, (const char *[]){name, value, NULL, NULL});
 }
 
 /* --- the end of a lease -------------------------------------------------- */
 
+/* A shell tells of a program that was killed by its own status. */
+static enum end_reason
+why_ended(struct executor *x, const struct lease *l, uint32_t status)
+{
+	int s = (int)status;
+	bool killed = WIFSIGNALED(s) && WTERMSIG(s) == SIGKILL;
+	bool told = WIFEXITED(s) && WEXITSTATUS(s) == 128 + SIGKILL;
+
+	if (WIFSIGNALED(s) && WTERMSIG(s) == SIGXCPU &&
+	    x->config->limits.child_cpu_time > 0)
+		return END_CPU_TIME;
+	if (l->killed || !(killed || told))
+		return END_ITSELF;
+	return oom_account(&x->oom) ? END_MEMORY : END_ITSELF;
+}
+
 static void
 send_exited(struct executor *x, struct lease *l, uint32_t status)
 {
-	const struct msg_process_exited m = {.lease = l->id.v,
-	    .status = status};
+	struct msg_process_exited m = {.lease = l->id.v, .status = status};
 	struct peer *p = executor_peer(x, l->generation);
+	const char *words;
 	char text[16];
 
 	if (l->exited || l->state != LEASE_RUNNING || l->worker)
 		return;
 	l->exited = true;
+	m.reason = why_ended(x, l, status);
+	words = end_reason_words(m.reason);
 	(void)snprintf(text, sizeof text, "%u", status);
-	audit_lease(x, "process_exit", l, "status", text);
+	audit_pairs(x, "process_exit", l,
+	    (const char *[]){"status", text, words == NULL ? NULL : "reason",
+		words});
 	if (p != NULL)
 		executor_sent(p,
 		    channel_send_process_exited(p->channel, &m, NULL, 0));

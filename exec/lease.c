@@ -31,13 +31,14 @@ lease_free(struct lease *l)
 }
 
 void
-lease_kill(const struct lease *l)
+lease_kill(struct lease *l)
 {
+	l->killed = true;
 	(void)raw_pidfd_signal(l->pidfd.fd, SIGKILL);
 }
 
 void
-lease_tell(const struct lease *l, enum control_type type, uint32_t a,
+lease_tell(struct lease *l, enum control_type type, uint32_t a,
     uint32_t b)
 {
 	const struct control c = {.type = type, .a = a, .b = b};

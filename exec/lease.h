@@ -35,6 +35,7 @@ struct lease {
 	bool worker;
 	int worker_end;
 	bool exited; /* PROCESS_EXITED was sent */
+	bool killed; /* by us */
 	bool heard;  /* a status record came; last is it */
 	struct status_record last;
 	struct source pidfd, status, control;
@@ -48,10 +49,10 @@ struct lease *lease_new(struct lease_id id, const struct spawned *s);
 void lease_free(struct lease *l);
 
 /* Kill init and so the whole tree. That of a finished one is harmless. */
-void lease_kill(const struct lease *l);
+void lease_kill(struct lease *l);
 
 /* Tell init something. If it cannot be told the child is ended. */
-void lease_tell(const struct lease *l, enum control_type type, uint32_t a,
+void lease_tell(struct lease *l, enum control_type type, uint32_t a,
     uint32_t b);
 
 /*

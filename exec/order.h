@@ -23,7 +23,7 @@ struct order_rlimit {
 	rlim_t value;
 };
 
-#define ORDER_RLIMITS 5
+#define ORDER_RLIMITS 6
 
 struct order {
 	/* The program */

@@ -26,6 +26,9 @@ set_rlimits(struct order *o, const struct limits *l)
 		add_rlimit(o, RLIMIT_FSIZE, l->child_file_size);
 	if (l->child_memory > 0)
 		add_rlimit(o, RLIMIT_DATA, l->child_memory);
+	/* In seconds. */
+	if (l->child_cpu_time > 0)
+		add_rlimit(o, RLIMIT_CPU, (l->child_cpu_time + 999) / 1000);
 }
 
 static void

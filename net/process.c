@@ -223,6 +223,7 @@ process_on_exited(struct net *n, const struct msg_process_exited *m)
 	p->exit_code = exit_code_of(m->status, p->tty);
 	p->sandbox_denied =
 	    WIFSIGNALED((int)m->status) && WTERMSIG((int)m->status) == SIGSYS;
+	p->failure = end_reason_words(m->reason);
 	seq = output_event(&p->output);
 	if (p->session->connection != NULL) {
 		notify_begin(p, "process/exited", seq, &w, &text);

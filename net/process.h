@@ -50,6 +50,7 @@ struct process {
 	int exit_code;
 	/* It ended by the signal with which our filters kill. */
 	bool sandbox_denied;
+	const char *failure; /* why it was ended; static; NULL: for no reason */
 	TAILQ_HEAD(, waiter) waiters;
 	TAILQ_HEAD(, write_id) write_ids;
 	size_t write_id_count;

@@ -81,7 +81,10 @@ answer(struct connection *c, const struct rpc_id *id, const struct process *p,
 	jsonw_key(&w, "closed");
 	jsonw_bool(&w, p->state == PROCESS_CLOSED);
 	jsonw_key(&w, "failure");
-	jsonw_null(&w);
+	if (p->failure != NULL)
+		jsonw_text(&w, p->failure);
+	else
+		jsonw_null(&w);
 	jsonw_key(&w, "sandboxDenied");
 	jsonw_bool(&w, p->sandbox_denied);
 	jsonw_close(&w, '}');

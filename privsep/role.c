@@ -24,6 +24,18 @@ role_name(enum role role)
 }
 
 const char *
+end_reason_words(unsigned int reason)
+{
+	static const char *const reasons[END_REASONS] = {
+	    [END_MEMORY] = "out of memory: ended by the kernel",
+	    [END_CPU_TIME] = "out of CPU time: limits.child_cpu_time is used "
+			     "up",
+	};
+
+	return reason < END_REASONS ? reasons[reason] : NULL;
+}
+
+const char *
 stage_words(unsigned int stage)
 {
 	return stage < STAGE_COUNT ? words[stage] : "?";

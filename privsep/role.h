@@ -51,7 +51,7 @@ enum exec_flag {
 	EXEC_FLAG_ALLOW_ROOT = 1 << 0, /* sandbox.allow_root, open only */
 	EXEC_FLAG_DEGRADED = 1 << 1,   /* sandbox.degraded = allow */
 	EXEC_FLAG_OPENCLAW = 1 << 2,   /* adds CODEX_SANDBOX_EXEC_ID */
-	EXEC_FLAG_POLICY = 1 << 4, /* EXEC_POLICY follows EXEC_CONFIG */
+	EXEC_FLAG_POLICY = 1 << 4,     /* EXEC_POLICY follows EXEC_CONFIG */
 	EXEC_FLAG_PROBE = 1 << 3, /* report what the host gives, then end */
 };
 
@@ -74,6 +74,17 @@ enum refuse_reason {
 	REFUSE_SESSION,	      /* the session has no usable sandbox */
 	REFUSE_MAX = REFUSE_SESSION,
 };
+
+/* PROCESS_EXITED.reason: who ended a program that was killed. */
+enum end_reason {
+	END_ITSELF,   /* or a person, or another program */
+	END_MEMORY,   /* the kernel, for want of memory */
+	END_CPU_TIME, /* limits.child_cpu_time is used up */
+	END_REASONS,
+};
+
+/* "out of memory", ...; NULL for END_ITSELF and what is no reason. */
+const char *end_reason_words(unsigned int reason);
 
 /* FS_WALK.flags */
 enum fs_walk_flag {
