@@ -86,9 +86,9 @@ send_policy(const struct server *s, struct channel *channel)
 	scoped_buf ceiling;
 	int r = 0;
 
+	buf_init(&ceiling, EXEC_CEILING_MAX);
 	if (!has_policy(s))
 		return 0;
-	buf_init(&ceiling, EXEC_CEILING_MAX);
 	if (s->ceiling != NULL)
 		r = ceiling_pack(s->ceiling, &ceiling);
 	const struct msg_exec_policy m = {.ceiling = view(&ceiling),
