@@ -20,6 +20,7 @@ def stale():
 def missing_files():
     """Paths in backquotes in our pages that look like ours and are not."""
     tops = {name.split("/")[0] for name in lint.files()}
+    # A method of the protocol may look like a file of the room http.
     methods = set(re.findall(r'METHOD\(\w+, "([^"]+)"',
                              lint.text("net/methods.def")))
     for page in lint.files(".md"):
