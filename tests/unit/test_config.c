@@ -475,8 +475,8 @@ config_load_refuses_what_is_no_file(void **state)
 
 		buf_init(&errors, CONFIG_ERRORS_MAX);
 		assert_int_equal(config_init(&c), 0);
-		assert_int_equal(config_load(&c, CONFIG_FILE, rows[i],
-				     &errors), -EINVAL);
+		assert_int_equal(config_load(&c, CONFIG_FILE, rows[i], &errors),
+		    -EINVAL);
 		assert_true(errors.len > 0);
 		assert_int_equal(fds_open(), before);
 		config_done(&c);
