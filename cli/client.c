@@ -10,8 +10,9 @@
 
 #include "base/buf.h"
 
-/* Between signs of life while nothing is read, so that the server does not
- * take a connection for dead whose user has stopped the output. */
+/* Between signs of life while nothing is read, so that neither the
+ * server nor a proxy takes a connection for dead whose user has stopped the
+ * output. */
 #define HEARTBEAT_MS 10000
 /* For the close handshake at the end. */
 #define CLOSE_MS     250
@@ -280,7 +281,7 @@ watch(struct client *c, int watch_fd, struct err *e)
 	return 0;
 }
 
-static int
+static void
 start_connecting(struct client *c, const struct url *url)
 {
 	/* No pings and no idle limit of the library's: see HEARTBEAT_MS. */
@@ -300,7 +301,6 @@ start_connecting(struct client *c, const struct url *url)
 	if (lws_client_connect_via_info(&info) == NULL &&
 	    c->state != CLIENT_LOST)
 		client_lose(c, EHOSTUNREACH, "no such host", 12);
-	return 0;
 }
 
 static int
@@ -336,10 +336,10 @@ client_open(const struct url *url, int watch_fd, struct client **out,
 		r = make_context(c, e);
 	if (r == 0)
 		r = watch(c, watch_fd, e);
-	if (r == 0)
-		r = start_connecting(c, url);
-	if (r == 0)
+	if (r == 0) {
+		start_connecting(c, url);
 		r = connect_wait(c, url, e);
+	}
 	if (r < 0) {
 		client_free(c);
 		return r;

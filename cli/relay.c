@@ -340,7 +340,7 @@ on_notification(struct relay *r, const struct message *m, struct err *e)
 	return 0;
 }
 
-static int
+static void
 on_answer(struct relay *r, const struct message *m)
 {
 	const char *status =
@@ -356,7 +356,6 @@ on_answer(struct relay *r, const struct message *m)
 		if (status == NULL || strcmp(status, "accepted") != 0)
 			r->stdin_done = true;
 	}
-	return 0;
 }
 
 static int
@@ -369,8 +368,10 @@ take_messages(struct relay *r, struct err *e)
 
 		if (!client_next(r->o->client, &m))
 			break;
-		n = m.method != NULL ? on_notification(r, &m, e)
-				     : on_answer(r, &m);
+		if (m.method != NULL)
+			n = on_notification(r, &m, e);
+		else
+			on_answer(r, &m);
 	}
 	return n;
 }
