@@ -109,24 +109,6 @@ mount_devpts(const struct order *o)
 	return 0;
 }
 
-/* Its /proc and terminals, and of the files what the plan says. */
-static void
-make_view(const struct order *o)
-{
-	struct view_plan v;
-	bool own = o->plan->own_view;
-
-	if (own)
-		STEP(MOUNT, view_plan_begin(&v, o));
-	STEP(MOUNT_PROC, o->own_proc ? mount_proc() : mount_empty_proc());
-	STEP(MOUNT_DEV, mount_devpts(o));
-	if (!own)
-		return;
-	STEP(MOUNT, view_plan_paths(&v));
-	STEP(MOUNT, view_plan_globs(&v));
-	STEP(MOUNT, view_plan_end(&v));
-}
-
 /* What the program inherits of scheduling and memory pressure is never
  * better than the default. */
 static int
@@ -143,26 +125,54 @@ be_ordinary(const struct order *o)
 }
 
 static int
-write_map(pid_t pid, const char *file, const char *text)
+open_proc(void)
 {
-	char path[64];
-	int r = raw_number_path(path, sizeof path, "/proc/", (unsigned int)pid,
-	    file);
+	int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return r < 0 ? r : raw_write_file(path, text);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Its /proc and terminals, and of the files what the plan says. Keeps /proc as
+ * it is before that: a plan may deny it, or let it be read alone. */
+static void
+make_view(const struct order *o, int *proc)
+{
+	struct view_plan v;
+	bool own = o->plan->own_view;
+
+	if (own)
+		STEP(MOUNT, view_plan_begin(&v, o));
+	STEP(MOUNT_PROC, o->own_proc ? mount_proc() : mount_empty_proc());
+	STEP(MOUNT_PROC, *proc = open_proc());
+	STEP(MOUNT_DEV, mount_devpts(o));
+	STEP(FORK, be_ordinary(o));
+	if (!own)
+		return;
+	STEP(MOUNT, view_plan_paths(&v));
+	STEP(MOUNT, view_plan_globs(&v));
+	STEP(MOUNT, view_plan_end(&v));
 }
 
 static int
-write_maps(const struct order *o, pid_t program)
+write_map(int proc, pid_t pid, const char *file, const char *text)
+{
+	char path[64];
+	int r = raw_number_path(path, sizeof path, "", (unsigned int)pid, file);
+
+	return r < 0 ? r : raw_write_file_at(proc, path, text);
+}
+
+static int
+write_maps(const struct order *o, int proc, pid_t program)
 {
 	int r;
 
 	if (!o->userns)
 		return 0;
-	r = write_map(program, "/setgroups", "deny");
+	r = write_map(proc, program, "/setgroups", "deny");
 	if (r == 0)
-		r = write_map(program, "/gid_map", o->gid_map);
-	return r < 0 ? r : write_map(program, "/uid_map", o->uid_map);
+		r = write_map(proc, program, "/gid_map", o->gid_map);
+	return r < 0 ? r : write_map(proc, program, "/uid_map", o->uid_map);
 }
 
 /* From here on init is the same nobody as the program, but outside its user
@@ -308,17 +318,17 @@ init_run(const struct order *o)
 {
 	struct init in = {.control = o->control_fd, .tty = o->tty};
 	struct streams s;
-	int go[2];
+	int go[2], proc = -1;
 
 	STEP(JOIN, prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : 0);
 	STEP(JOIN, close_others(o));
 	STEP(JOIN, join(o));
-	make_view(o);
+	make_view(o, &proc);
 	STEP(PTY, streams_make(&s, o));
-	STEP(FORK, be_ordinary(o));
 	STEP(FORK, in.signals = watch_children());
 	STEP(FORK, in.program = start_program(o, &s, go));
-	STEP(ID_MAP, write_maps(o, in.program));
+	STEP(ID_MAP, write_maps(o, proc, in.program));
+	(void)close(proc);
 	(void)!write(go[1], "", 1);
 	(void)close(go[1]);
 	in.pty = s.pty;

@@ -85,7 +85,13 @@ raw_close_except(int *keep, size_t count)
 int
 raw_write_file(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	return raw_write_file_at(AT_FDCWD, path, text);
+}
+
+int
+raw_write_file_at(int dir, const char *path, const char *text)
+{
+	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
 	size_t len = strlen(text);
 	ssize_t n;
 	int r;

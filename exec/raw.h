@@ -34,6 +34,8 @@ must_use int raw_close_except(int *keep, size_t count);
 /* Write the whole of text to an existing file. Returns 0 or a negative errno.
  */
 must_use int raw_write_file(const char *path, const char *text);
+/* The same, with a path relative to dir. */
+must_use int raw_write_file_at(int dir, const char *path, const char *text);
 
 /*
  * Put prefix, n in decimal and suffix into out[0..size), NUL included. Returns

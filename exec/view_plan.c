@@ -215,7 +215,8 @@ begin_host(struct view_plan *v)
 	if (r == 0 && v->scratch.dir >= 0)
 		r = mount_attr(v->scratch.dir, 0, MOUNT_ATTR_RDONLY, false,
 		    NULL);
-	if (r == 0)
+	/* An empty one, where the host gives no other, can stay. */
+	if (r == 0 && v->order->own_proc)
 		r = set_attr("/proc", 0, MOUNT_ATTR_RDONLY, 0);
 	return r < 0 ? r : set_attr("/dev/pts", 0, MOUNT_ATTR_RDONLY, 0);
 }
@@ -236,17 +237,22 @@ enter(const struct view_plan *v)
 
 /* --- mount points --------------------------------------------------------- */
 
+/* A directory is as open as the one that it is made in. */
 static int
-make_component(int dir, const char *name, bool directory)
+make_component(const struct view_place *in, const char *name, bool directory)
 {
+	mode_t mode = in->mode & 0777;
 	scoped_fd fd = -1;
 
-	if (directory)
-		return mkdirat(dir, name, 0755) < 0	  ? -errno
-		       : fchmodat(dir, name, 0755, 0) < 0 ? -errno
-							  : 0;
-	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	return fd < 0 ? -errno : 0;
+	if (!directory) {
+		fd = openat(in->fd, name,
+		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+		return fd < 0 ? -errno : 0;
+	}
+	if (mkdirat(in->fd, name, mode) < 0 ||
+	    fchmodat(in->fd, name, mode, 0) < 0)
+		return -errno;
+	return 0;
 }
 
 /*
@@ -269,8 +275,7 @@ find_or_make(struct view_plan *v, const char *path, bool directory,
 			return -ENAMETOOLONG;
 		memcpy(name, at, len);
 		name[len] = '\0';
-		r = make_component(place->fd, name,
-		    directory || at[len] == '/');
+		r = make_component(place, name, directory || at[len] == '/');
 		(void)close(place->fd);
 		place->fd = -1;
 		if (r == 0)

@@ -113,10 +113,8 @@ view_scratch_mask_searched(struct view_scratch *s, int at)
 	    (unsigned int)s->searched, "");
 	if (r < 0)
 		return r;
-	if (mkdirat(s->dir, name, 0700) < 0)
-		return -errno;
-	s->dirs[s->searched] = openat(s->dir, name, OPEN_DIR);
-	if (s->dirs[s->searched] < 0)
+	if (mkdirat(s->dir, name, VIEW_SEARCHED_MODE) < 0 ||
+	    fchmodat(s->dir, name, VIEW_SEARCHED_MODE, 0) < 0)
 		return -errno;
 	tree = mount_clone(s->dir, name, NULL);
 	s->mounts[s->searched++] = tree;
@@ -129,11 +127,8 @@ view_scratch_seal(struct view_scratch *s)
 	int r = 0;
 
 	for (size_t i = 0; i < s->searched && r == 0; i++) {
-		if (fchmod(s->dirs[i], 0111) < 0)
-			return -errno;
 		r = mount_attr(s->mounts[i], MOUNT_ATTR_RDONLY, 0, false, NULL);
 		fd_close(&s->mounts[i]);
-		fd_close(&s->dirs[i]);
 	}
 	return r;
 }

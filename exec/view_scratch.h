@@ -12,15 +12,17 @@
 #include "base/cleanup.h"
 
 /* Masks in one view that can be searched. */
-#define VIEW_SEARCHED_MAX 64
+#define VIEW_SEARCHED_MAX  64
+/* Their mode, and that of directories in them: we make things there, others
+ * pass, and nobody lists them. */
+#define VIEW_SEARCHED_MODE 0311
 
 struct view_scratch {
 	int dir; /* of the tmpfs; -1: there is none yet */
 	int mask_dir, mask_file;
 	dev_t dev;
-	/* Masks with mount points in them, until they are sealed: the mount,
-	 * and its directory, to change the mode of. */
-	int mounts[VIEW_SEARCHED_MAX], dirs[VIEW_SEARCHED_MAX];
+	/* Masks with mount points in them, until they are sealed. */
+	int mounts[VIEW_SEARCHED_MAX];
 	size_t searched;
 };
 

@@ -323,6 +323,27 @@ driver_session_close(struct driver *d, uint32_t session)
 	check(channel_send_session_close(d->net, &m, NULL, 0) == 0, "close");
 }
 
+static void
+pack_sandbox(const struct driver_start *s, struct buf *out)
+{
+	scoped_buf entries = {.max = SANDBOX_SPEC_MAX};
+	struct sandbox_spec object = {.kind = s->sandbox,
+	    .network_enabled = s->sandbox_network_enabled};
+
+	for (size_t i = 0; i < s->entry_count; i++) {
+		const struct driver_entry *from = &s->entries[i];
+		struct sandbox_entry entry = {.path = from->path,
+		    .access = from->access,
+		    .skip_missing = from->skip_missing};
+
+		if (from->text != NULL)
+			entry.text = bytes_of(from->text);
+		check(sandbox_entry_put(&entries, &entry) == 0, "entry");
+	}
+	object.entries = view(&entries);
+	check(sandbox_spec_pack(&object, out) == 0, "sandbox");
+}
+
 void
 driver_send_start(struct driver *d, uint32_t session,
     const struct driver_start *s, struct driver_process *p)
@@ -331,8 +352,6 @@ driver_send_start(struct driver *d, uint32_t session,
 	scoped_buf env = {.max = PROCESS_SPEC_MAX};
 	scoped_buf packed = {.max = PROCESS_SPEC_MAX};
 	scoped_buf sandbox = {.max = SANDBOX_SPEC_MAX};
-	const struct sandbox_spec object = {.kind = s->sandbox,
-	    .network_enabled = s->sandbox_network_enabled};
 	struct spec spec = {.tty = s->tty,
 	    .pipe_stdin = s->pipe_stdin,
 	    .managed_network = s->managed_network,
@@ -354,7 +373,7 @@ driver_send_start(struct driver *d, uint32_t session,
 	spec.has_arg0 = s->arg0 != NULL;
 	if (spec.has_arg0)
 		spec.arg0 = bytes_of(s->arg0);
-	check(sandbox_spec_pack(&object, &sandbox) == 0, "sandbox");
+	pack_sandbox(s, &sandbox);
 	spec.sandbox = view(&sandbox);
 	check(spec_pack(&spec, &packed) == 0, "spec");
 	m.spec = view(&packed);

@@ -47,6 +47,14 @@ struct driver_process {
 	size_t out_len, err_len;
 };
 
+/* An entry of a restricting sandbox object. */
+struct driver_entry {
+	enum sandbox_path path;
+	enum sandbox_access access;
+	const char *text; /* NULL: none */
+	bool skip_missing;
+};
+
 struct driver_start {
 	const char *argv[16];
 	const char *env[16]; /* name, value, ... until NULL; PATH is added */
@@ -55,6 +63,8 @@ struct driver_start {
 	bool tty, pipe_stdin, no_path;
 	enum sandbox_kind sandbox;
 	bool sandbox_network_enabled, managed_network, network_proxy;
+	const struct driver_entry *entries;
+	size_t entry_count;
 };
 
 void driver_opts_init(struct driver_opts *o, const char *workspace);
