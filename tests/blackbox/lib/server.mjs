@@ -38,10 +38,15 @@ export function fileUri(file) {
 	return 'file://' + file.split('/').map(encodeURIComponent).join('/');
 }
 
-/** A new directory that every user may enter. */
+const made = new Set();
+process.on('exit', () => made.forEach((dir) =>
+	fs.rmSync(dir, {recursive: true, force: true})));
+
+/** A new directory that every user may enter, gone when the tests are over. */
 export function freshDirectory(name = 'work') {
 	const dir = fs.mkdtempSync(path.join(os.tmpdir(), `sallyport-${name}-`));
 	fs.chmodSync(dir, 0o755);
+	made.add(dir);
 	return dir;
 }
 
