@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "net/fs_audit.h"
 #include "net/fs_call.h"
 #include "net/helper.h"
 
@@ -463,6 +464,7 @@ fs_call_answer(struct fs_call *call, struct fs_worker *w, struct msg *m)
 {
 	if (!is_for(call, m))
 		return FS_BROKEN;
+	fs_audit(call, w, m);
 	switch ((int)m->type) {
 	case MSG_FS_FAILED:
 		return on_failed(call, &m->u.fs_failed);

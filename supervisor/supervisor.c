@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "supervisor/audit_event.h"
 #include "supervisor/confine.h"
 #include "supervisor/crashes.h"
 #include "supervisor/handover.h"
@@ -243,9 +244,7 @@ accept_clients(struct supervisor *s)
 	if (s->served)
 		return;
 	s->served = true;
-	audit_own(s->server->audit, "server_start",
-	    (const char *[]){"address", s->server->host, "preset",
-		config_preset_name(s->server->config->preset), NULL});
+	audit_server_start(s->server);
 	if (tell_url(s->server) < 0) {
 		log_error("the URL cannot be written");
 		kill_all(s, EXIT_RUNTIME);
@@ -282,6 +281,7 @@ on_role_ready(struct supervisor *s, struct role_process *p,
 		kill_all(s, EXIT_LOCKDOWN);
 		return;
 	}
+	audit_role_ready(s->server, p->role, got);
 	p->ready = true;
 	if (p->role == ROLE_EXEC)
 		start_net(s);

@@ -25,7 +25,7 @@ after(() => [tree, workspace].forEach(
 	(dir) => fs.rmSync(dir, {recursive: true, force: true})));
 if (!skip) {
 	fs.copyFileSync(binary, path.join(tree, 'sallyport'));
-	for (const role of ['net', 'exec']) {
+	for (const role of ['net', 'exec', 'http']) {
 		fs.mkdirSync(path.join(tree, role));
 		fs.copyFileSync(fake, path.join(tree, role, `sallyport-${role}`));
 	}
@@ -369,8 +369,10 @@ test('the audit file gets the life of the server', {skip}, async () => {
 	const events = fs.readFileSync(file, 'utf8').trim().split('\n').map(
 		(line) => JSON.parse(line));
 	assert.deepEqual(events.map((e) => e.event),
-		['server_start', 'crash', 'server_stop']);
-	assert.equal(events[1].process, 'net');
+		['role_ready', 'role_ready', 'server_start', 'crash', 'role_ready',
+			'server_stop']);
+	assert.deepEqual(events.filter((e) => e.process).map((e) => e.process),
+		['exec', 'net', 'net', 'net']);
 	assert.equal(fs.statSync(file).mode & 0o7777, 0o600);
 	fs.rmSync(file);
 });

@@ -1,0 +1,47 @@
+#include "supervisor/audit_event.h"
+
+#include <stdio.h>
+
+#include "base/sha256.h"
+
+/* The policy's hash tells whether two servers had the same rules. */
+void
+audit_server_start(const struct server *s)
+{
+	const struct config *c = s->config;
+	char policy[SHA256_HEX_SIZE], filter[SHA256_HEX_SIZE] = "built-in";
+	const struct sock_fprog *f = &s->child_filter;
+	scoped_buf text;
+
+	buf_init(&text, 32 * 1024);
+	if (config_put_policy(c, &text) < 0)
+		buf_clear(&text);
+	sha256_hex((struct bytes){.data = text.data, .len = text.len}, policy);
+	if (f->len > 0)
+		sha256_hex((struct bytes){.data = (const uint8_t *)f->filter,
+			       .len = f->len * sizeof f->filter[0]},
+		    filter);
+	audit_own(s->audit, "server_start",
+	    (const char *[]){"address", s->host, "preset",
+		config_preset_name(c->preset), "profile",
+		c->profile != NULL ? c->profile : "", "policy_sha256", policy,
+		"child_filter_sha256", filter, NULL});
+}
+
+void
+audit_role_ready(const struct server *s, enum role role,
+    const struct msg_role_ready *got)
+{
+	char uid[16], caps[24], seccomp[16], landlock[16], namespaces[16];
+
+	(void)snprintf(uid, sizeof uid, "%u", got->uid);
+	(void)snprintf(caps, sizeof caps, "%llx",
+	    (unsigned long long)got->caps_effective);
+	(void)snprintf(seccomp, sizeof seccomp, "%u", got->seccomp);
+	(void)snprintf(landlock, sizeof landlock, "%u", got->landlock_abi);
+	(void)snprintf(namespaces, sizeof namespaces, "%x", got->namespaces);
+	audit_own(s->audit, "role_ready",
+	    (const char *[]){"process", role_name(role), "uid", uid,
+		"capabilities", caps, "seccomp", seccomp, "landlock", landlock,
+		"namespaces", namespaces, NULL});
+}

@@ -1,0 +1,15 @@
+/* Events of the supervisor's own for the audit log: docs/audit.md. */
+#ifndef SUPERVISOR_AUDIT_EVENT_H
+#define SUPERVISOR_AUDIT_EVENT_H
+
+#include "privsep/msg.h"
+#include "supervisor/supervisor.h"
+
+/* Clients are served from now on, by these rules. */
+void audit_server_start(const struct server *s);
+
+/* A role is locked down, and this is what it reached. */
+void audit_role_ready(const struct server *s, enum role role,
+    const struct msg_role_ready *got);
+
+#endif
