@@ -237,6 +237,7 @@ static const char *const policies[][FILES_MAX] = {
     {"init"},
     {"child"},
     {"worker"},
+    {"http"},
     {"sanitizer", "net"},
 };
 
@@ -311,6 +312,7 @@ static const struct {
     {{"exec", "child"}, {"child"}},
     {{"exec", "child"}, {"init"}},
     {{"exec", "child"}, {"worker"}},
+    {{"exec", "child"}, {"http"}},
 };
 
 /* A filter above must allow whatever one below allows. */
