@@ -96,10 +96,9 @@ environment_info_write(struct jsonw *w, const struct config *config)
 		const char *name = capabilities[i].name;
 
 		jsonw_key(w, name);
-		jsonw_bool(w,
-		    capabilities[i].value ||
-			(config->http_env &&
-			    strcmp(name, HTTP_HEADER_ENV_VARS) == 0));
+		jsonw_bool(w, capabilities[i].value ||
+				  (config->http_env &&
+				      strcmp(name, HTTP_HEADER_ENV_VARS) == 0));
 	}
 	jsonw_close(w, '}');
 	jsonw_close(w, '}');
