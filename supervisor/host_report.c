@@ -106,7 +106,8 @@ put_layer(const struct host *h, uint32_t layer, struct buf *out)
 	return buf_printf(out,
 	    "missing  %s (%s)\n         needed by %s\n         to change it: "
 	    "%s\n",
-	    row->words, value, row->needed_by, remedy_of(layer, why));
+	    row->words, strcmp(value, "0") == 0 ? "not in this kernel" : value,
+	    row->needed_by, remedy_of(layer, why));
 }
 
 /* The words of the layer with that key, or the key itself. */
@@ -127,6 +128,8 @@ put_service(const struct host *h, size_t i, struct buf *out)
 	value_of(h, services[i].key, value);
 	if (is_good(value))
 		return buf_printf(out, "works    %s\n", services[i].words);
+	if (strcmp(value, UNTRIED) == 0)
+		return buf_printf(out, "untried  %s\n", services[i].words);
 	return buf_printf(out, "refused  %s: needs %s\n", services[i].words,
 	    words_of_key(value));
 }
