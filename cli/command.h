@@ -4,5 +4,8 @@
 #define CLI_COMMAND_H
 
 int command_exec(int argc, char **argv);
+/* A policy on standard input becomes JSON, or JSON a policy. */
+int command_policy_export(int argc, char **argv);
+int command_policy_import(int argc, char **argv);
 
 #endif

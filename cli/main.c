@@ -17,6 +17,8 @@ struct command {
 
 static const struct command commands[] = {
     {"exec", command_exec, "run one command through a server"},
+    {"policy-export", command_policy_export, "a policy as seccomp JSON"},
+    {"policy-import", command_policy_import, "seccomp JSON as a policy"},
 };
 
 static void
