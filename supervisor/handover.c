@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sha256.h"
 #include "policy/ceiling.h"
 #include "policy/env.h"
 #include "privsep/pack.h"
@@ -171,6 +172,22 @@ net_features(const struct server *s)
 	return features;
 }
 
+/* What decides what a command may do, as text: its hash is the providerId. */
+static int
+put_policy(const struct server *s, struct buf *out)
+{
+	const struct sock_fprog *f = &s->child_filter;
+	char hex[SHA256_HEX_SIZE];
+	int r = config_put_policy(s->config, out);
+
+	if (r < 0 || f->len == 0)
+		return r;
+	sha256_hex((struct bytes){.data = (const uint8_t *)f->filter,
+		       .len = f->len * sizeof f->filter[0]},
+	    hex);
+	return buf_printf(out, "child_filter = %s\n", hex);
+}
+
 int
 handover_net(const struct server *s, struct channel *channel)
 {
@@ -183,7 +200,7 @@ handover_net(const struct server *s, struct channel *channel)
 	buf_init(&policy, POLICY_MAX);
 	r = limits_pack(&c->limits, &limits);
 	if (r == 0)
-		r = config_put_policy(c, &policy);
+		r = put_policy(s, &policy);
 	if (r < 0)
 		return r;
 	const struct msg_net_config m = {.compat = c->compat,
@@ -228,7 +245,7 @@ handover_check(const struct server *s, struct err *e)
 	if (handover_pack_http(c, &http) < 0)
 		return err_set(e, EMSGSIZE,
 		    "http: more than %u bytes in all lists", HTTP_POLICY_MAX);
-	if (config_put_policy(c, &policy) < 0)
+	if (put_policy(s, &policy) < 0)
 		return err_set(e, EMSGSIZE,
 		    "the policy is longer than %u bytes", POLICY_MAX);
 	return 0;
