@@ -30,6 +30,7 @@ const SIXTOFOUR = six(0x2002, 0x7f00, 1, 0, 0, 0, 0, 1);
 const names = {
 	'public.test': [four(PUBLIC4)],
 	'both.test': [four(PUBLIC4), six(0x2606, 0x4700, 0, 0, 0, 0, 0, 1)],
+	'tcp.test': Object.assign([four(PUBLIC4)], {tcp: true}),
 	'loop.test': [four('127.0.0.1')],
 	'loop6.test': [LOOP6],
 	'mapped.test': [MAPPED],
@@ -69,7 +70,8 @@ const literals = [
 const hosts = [
 	'localhost', 'LOCALHOST', 'localhost.', 'a.localhost',
 	...Object.keys(names).filter((n) =>
-		!['public.test', 'both.test', 'rebind.test'].includes(n)),
+		!['public.test', 'both.test', 'tcp.test', 'rebind.test']
+			.includes(n)),
 ];
 // Forms that mean 127.0.0.1 only to those who take them for a host.
 const tricks = [
@@ -176,7 +178,7 @@ function inside() {
 	test('public names and addresses are reached', async () => {
 		const client = await guarded.connect();
 		for (const host of [PUBLIC4, `[${PUBLIC6}]`, 'public.test', 'both.test',
-			'PUBLIC.test.'])
+			'PUBLIC.test.', 'tcp.test'])
 			assert.equal(bodyOf(await request(client, way(host))), 'body');
 		await client.close();
 	});

@@ -1,6 +1,8 @@
 // http/request: what is sent, what comes back, and what goes wrong.
 import assert from 'node:assert/strict';
+import {spawnSync} from 'node:child_process';
 import fs from 'node:fs';
+import https from 'node:https';
 import path from 'node:path';
 import {after, test} from 'node:test';
 import zlib from 'node:zlib';
@@ -327,6 +329,52 @@ test('a killed sallyport-http ends its requests, the next one works', own,
 			['', true, 'string']);
 		assert.equal(bodyOf(await request(one, `${origin.url}/`)), 'body');
 		await one.close();
+	});
+
+const pem = path.join(freshDirectory('tls'), 'pem');
+const made = spawnSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt',
+	'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=localhost',
+	'-addext', 'subjectAltName=DNS:localhost', '-keyout', `${pem}.key`,
+	'-out', pem], {stdio: 'ignore'}).status === 0;
+
+test('https: http.ca_file is trusted, for the right name alone',
+	{skip: foreignSkip || (made ? false : 'needs openssl')}, async () => {
+		const secure = https.createServer({cert: fs.readFileSync(pem),
+			key: fs.readFileSync(`${pem}.key`)}, (q, r) => r.end('secret'));
+		await new Promise((resolve) => secure.listen(0, '127.0.0.1', resolve));
+		const url = (host) => `https://${host}:${secure.address().port}/`;
+		const trusting = await Server.start({set: {
+			'http.allow_private': 'true', 'http.ca_file': pem}});
+		const one = await trusting.connect();
+		for (const requestId of ['first', 'kept'])
+			assert.equal(bodyOf(await request(one, url('localhost'),
+				{requestId})), 'secret');
+		for (const [who, host] of [[one, '127.0.0.1'], [client, 'localhost']])
+			assert.match((await refusal(who, url(host))).text,
+				/^http\/request failed: error sending request for url/);
+		await one.close();
+		await trusting.stop();
+		secure.closeAllConnections();
+		secure.close();
+	});
+
+test('a proxy is used for all but loopback, and looks names up', own,
+	async () => {
+		const proxy = await Origin.start({
+			'http://far.test/way': (q, r) => r.end('fetched')});
+		const proxied = await Server.start({
+			set: {'http.proxy': proxy.url},
+			args: ['--set', `http.allow=127.0.0.1:${origin.port}`]});
+		const one = await proxied.connect();
+		assert.equal(bodyOf(await request(one, 'http://far.test/way')),
+			'fetched');
+		await request(one, `${origin.url}/`);
+		assert.equal(proxy.requests.length, 1);
+		for (const url of ['http://10.0.0.1/', 'http://a.local/', proxy.url])
+			assert.match((await refusal(one, url)).text, /^Blocked/);
+		await one.close();
+		await proxied.stop();
+		proxy.stop();
 	});
 
 test('an idle client of ours ends, and no descriptor stays', own, async () => {

@@ -1,6 +1,7 @@
 // Origins that note what they see, requests to them, and a name server.
 import dgram from 'node:dgram';
 import http from 'node:http';
+import net from 'node:net';
 import {decode} from './client.mjs';
 
 let last = 0;
@@ -129,12 +130,12 @@ function recordsOf(name, list, type) {
 /**
  * A name server. answers maps a name to a list, or to a function of how often
  * it was asked before that gives one; an item is the bytes of an address, or
- * {cname}.
+ * {cname}. A list whose member tcp is set is told over TCP alone.
  */
 export async function nameServer(answers) {
 	const socket = dgram.createSocket('udp4');
 	const asked = new Map();
-	socket.on('message', (query, from) => {
+	const answer = (query, tcp) => {
 		const {name, end} = readName(query);
 		const type = query.readUInt16BE(end);
 		const key = `${name} ${type}`;
@@ -142,18 +143,40 @@ export async function nameServer(answers) {
 		asked.set(key, times + 1);
 		const found = answers[name];
 		const list = (typeof found === 'function' ? found(times) : found) ?? [];
-		const records = recordsOf(name, list, type);
+		const cut = list.tcp && !tcp;
+		const records = cut ? [] : recordsOf(name, list, type);
 		const head = Buffer.from(query.subarray(0, 12));
-		head.writeUInt16BE(found ? 0x8180 : 0x8183, 2);
+		head.writeUInt16BE(found ? cut ? 0x8380 : 0x8180 : 0x8183, 2);
 		head.writeUInt16BE(records.length, 6);
 		head.writeUInt32BE(0, 8);
-		socket.send(Buffer.concat([head, query.subarray(12, end + 4),
-			...records]), from.port, from.address);
-	});
+		return Buffer.concat([head, query.subarray(12, end + 4), ...records]);
+	};
+	socket.on('message', (query, from) =>
+		socket.send(answer(query, false), from.port, from.address));
 	await new Promise((resolve) => socket.bind(0, '127.0.0.1', resolve));
+	const server = net.createServer((stream) => {
+		let data = Buffer.alloc(0);
+		stream.on('error', () => {});
+		stream.on('data', (d) => {
+			data = Buffer.concat([data, d]);
+			while (data.length > 2 &&
+				data.length >= 2 + data.readUInt16BE(0)) {
+				const len = data.readUInt16BE(0);
+				const text = answer(data.subarray(2, 2 + len), true);
+				data = data.subarray(2 + len);
+				stream.write(Buffer.from([text.length >> 8, text.length & 255]));
+				stream.write(text);
+			}
+		});
+	});
+	await new Promise((resolve) =>
+		server.listen(socket.address().port, '127.0.0.1', resolve));
 	return {
 		address: `127.0.0.1:${socket.address().port}`,
 		asked,
-		stop: () => socket.close(),
+		stop: () => {
+			socket.close();
+			server.close();
+		},
 	};
 }
