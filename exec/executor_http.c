@@ -222,10 +222,22 @@ find(const struct executor *x, struct generation generation, uint32_t session)
 	return NULL;
 }
 
+/* As many as there are sessions, and as many that are being ended. */
+static bool
+are_too_many(const struct executor *x)
+{
+	unsigned int count = 0;
+	struct http *h;
+
+	LIST_FOREACH (h, &x->https, link)
+		count++;
+	return count >= x->slot_count;
+}
+
 static void
 open_in(struct executor *x, struct session *s, uint32_t number)
 {
-	struct http *h = calloc(1, sizeof *h);
+	struct http *h = are_too_many(x) ? NULL : calloc(1, sizeof *h);
 	int r = -ENOMEM;
 
 	if (h != NULL) {
