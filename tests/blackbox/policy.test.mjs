@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import {test} from 'node:test';
+import {after, test} from 'node:test';
 import {binary, foreignSkip, freshDirectory} from './lib/server.mjs';
 
 const source = path.resolve(import.meta.dirname, '../..');
@@ -14,10 +14,15 @@ function policy(args, options = {}) {
 		{encoding: 'utf8', timeout: 10000, ...options});
 }
 
+const made = [];
+
+after(() => made.forEach((dir) => fs.rmSync(dir, {recursive: true})));
+
 /** Files in a new directory; returns it. */
 function files(contents) {
 	const dir = freshDirectory('policy');
 
+	made.push(dir);
 	for (const [name, text] of Object.entries(contents)) {
 		fs.mkdirSync(path.dirname(path.join(dir, name)), {recursive: true});
 		fs.writeFileSync(path.join(dir, name), text);
@@ -218,7 +223,7 @@ test('diff tells what is widened and nothing else', {skip: foreignSkip}, () => {
 });
 
 test('export --text is a policy that allows the same', {skip: foreignSkip}, () => {
-	const dir = freshDirectory('policy');
+	const dir = files({});
 
 	for (const name of ['supervisor', 'net', 'exec', 'worker', 'init',
 		'child']) {
