@@ -313,21 +313,32 @@ plant_in_protected(void)
 static enum outcome
 rename_protected(void)
 {
-	return escaped_if(rename(".git", "git") == 0);
+	if (rename(".git", "git") < 0)
+		return CONTAINED;
+	(void)rename("git", ".git");
+	return ESCAPED;
 }
 
 static enum outcome
 remove_protected(void)
 {
-	return escaped_if(unlink(".git/HEAD") == 0 || rmdir(".git") == 0);
+	if (rename(".git/HEAD", ".git/TAIL") < 0 && rmdir(".git") < 0)
+		return CONTAINED;
+	(void)rename(".git/TAIL", ".git/HEAD");
+	return ESCAPED;
 }
 
 static enum outcome
 exchange_protected(void)
 {
+	bool done = false;
+
 	(void)mkdir("other", 0755);
-	return escaped_if(syscall(SYS_renameat2, AT_FDCWD, "other", AT_FDCWD,
-			      ".git", RENAME_EXCHANGE) == 0);
+	/* Twice is as before. */
+	for (int i = 0; i < 2; i++)
+		done = syscall(SYS_renameat2, AT_FDCWD, "other", AT_FDCWD,
+			   ".git", RENAME_EXCHANGE) == 0;
+	return escaped_if(done);
 }
 
 static enum outcome
