@@ -36,8 +36,8 @@ const struct plan_path *words_find(const struct plan *plan, const char *path);
 
 /* What the real client sends. */
 #define READ_ONLY	"root=r"
-#define HOLES_OF_GIT	" roots/.git=r?"
-#define HOLES		HOLES_OF_GIT " roots/.agents=r? roots/.codex=r? roots/.aws=r?"
+#define HOLES_GIT	" roots/.git=r? roots/.agents=r?"
+#define HOLES		HOLES_GIT " roots/.codex=r? roots/.aws=r?"
 #define WORKSPACE_WRITE "root=r roots=w slash=w tmpdir=w" HOLES
 #define NO_SLASH_TMP	"root=r roots=w" HOLES
 #define PROXY		"roots=w root=r"
