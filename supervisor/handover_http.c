@@ -101,9 +101,9 @@ handover_http(const struct server *s, struct channel *channel)
 	scoped_buf policy;
 	int fd, r;
 
+	buf_init(&policy, HTTP_POLICY_MAX);
 	if (!c->http.enabled)
 		return 0;
-	buf_init(&policy, HTTP_POLICY_MAX);
 	r = handover_pack_http(c, &policy);
 	if (r < 0)
 		return r;
