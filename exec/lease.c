@@ -38,8 +38,7 @@ lease_kill(struct lease *l)
 }
 
 void
-lease_tell(struct lease *l, enum control_type type, uint32_t a,
-    uint32_t b)
+lease_tell(struct lease *l, enum control_type type, uint32_t a, uint32_t b)
 {
 	const struct control c = {.type = type, .a = a, .b = b};
 	int r = raw_send(l->control.fd, &c, sizeof c, NULL, 0);
