@@ -71,5 +71,5 @@ policy_check(int argc, char **argv)
 
 		worst = one > worst ? one : worst;
 	}
-	return worst;
+	return (int)worst;
 }
