@@ -49,19 +49,12 @@ tell(const struct view_plan *v, size_t index, size_t len, const struct stat *st)
 }
 
 static int
-hold(const struct view_plan *v, size_t index, size_t len,
-    const struct view_place *place)
+hold(const struct view_plan *v, size_t index, const struct view_place *place)
 {
 	const struct plan_path *p = &v->order->plan->paths[index];
 	scoped_fd tree = -1;
-	struct stat st;
 	int r;
 
-	if (fstat(place->fd, &st) < 0)
-		return -errno;
-	r = tell(v, index, len, &st);
-	if (r < 0)
-		return r;
 	if (p->access == PLAN_DENY)
 		return view_scratch_mask(&v->scratch, place->fd, true);
 	tree = mount_clone(place->fd, "", NULL);
@@ -81,6 +74,8 @@ view_placeholder_make(const struct view_plan *v, size_t index, int dir,
 	struct view_place place;
 	scoped_fd fd = -1;
 	char name[256];
+	struct stat st;
+	bool made;
 	int r;
 
 	if (name_len >= sizeof name)
@@ -90,10 +85,18 @@ view_placeholder_make(const struct view_plan *v, size_t index, int dir,
 	r = make(v->order, dir, name);
 	if (r == -EROFS || (r == -EACCES && !is_its_own(v->order, dir)))
 		return 0; /* nor can the child */
-	if (r == 0)
+	/* Or another child that starts at the same moment has made it. */
+	made = r == 0;
+	if (made || r == -EEXIST)
 		r = view_find(v->order, dir, at - 1, &place);
 	if (r < 0)
 		return r;
 	fd = place.fd;
-	return hold(v, index, len + 1 + name_len, &place);
+	if (!made && place.found == VIEW_BLOCKED)
+		return view_scratch_mask(&v->scratch, fd, S_ISDIR(place.mode));
+	if (made && fstat(fd, &st) < 0)
+		return -errno;
+	if (made)
+		r = tell(v, index, len + 1 + name_len, &st);
+	return r < 0 ? r : hold(v, index, &place);
 }
