@@ -114,6 +114,7 @@ world_read(bool outside)
 	    .run = text("ESCAPE_RUN"),
 	    .later = text("ESCAPE_LATER"),
 	    .pid = atoi(text("ESCAPE_PID")),
+	    .shm = atoi(text("ESCAPE_SHM")),
 	    .tcp = atoi(text("ESCAPE_TCP")),
 	    .udp = atoi(text("ESCAPE_UDP")),
 	};

@@ -16,10 +16,11 @@ enum verdict {
 };
 
 /* Where an attempt is made. */
-#define IN_READ	   0x1u /* under a profile that reads everything */
-#define IN_WRITE   0x2u /* and writes the workspaces and /tmp */
-#define IN_PLAIN   0x4u /* under the preset alone */
-#define IN_LIMITS  0x8u /* the same with small limits */
+#define IN_READ	   0x1u	 /* under a profile that reads everything */
+#define IN_WRITE   0x2u	 /* and writes the workspaces and /tmp */
+#define IN_PLAIN   0x4u	 /* under the preset alone */
+#define IN_LIMITS  0x8u	 /* the same with small limits */
+#define IN_SWAP	   0x40u /* while writable paths become links */
 #define IN_ALL	   (IN_READ | IN_WRITE | IN_PLAIN)
 /* How it is made where nothing should stop it. */
 #define OUT_MOUNTS 0x10u /* as root of mounts of its own */
@@ -39,6 +40,7 @@ struct world {
 	const char *run;      /* ESCAPE_RUN: one made in /run */
 	const char *later;    /* ESCAPE_LATER: one made after the session */
 	pid_t pid;	      /* ESCAPE_PID: a process of the host's root */
+	int shm;	      /* ESCAPE_SHM: memory of the host */
 	int tcp, udp;	      /* ESCAPE_TCP, ESCAPE_UDP: ports of the host */
 };
 

@@ -116,6 +116,12 @@ RUN(fifo_outside)
 	    "mkfifo");
 }
 
+/* A mount that is read-only does not keep one from writing to a pipe. */
+RUN(pipe_of_host)
+{
+	(void)try_open(r, attempt_path(w->host, "pipe"), O_RDWR | O_NONBLOCK);
+}
+
 RUN(bind_outside)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -466,20 +472,21 @@ const struct attempt attempts_files[] = {
     {"streams", "exec: pipes", IN_ALL, .run = streams},
     {"read-shadow", "uid", IN_ALL, .run = read_shadow},
     {"list-root-home", "uid", IN_ALL, .run = list_root_home},
-    {"read-private", "uid", IN_ALL, .run = read_private},
+    {"read-private", "uid", IN_ALL | IN_SWAP, .run = read_private},
     {"read-other-home", "uid", IN_ALL, .run = read_other_home},
-    {"write-open", "view", IN_ALL, .run = write_open},
-    {"truncate-open", "view", IN_ALL, .run = truncate_open},
-    {"touch-open", "view", IN_ALL, .run = touch_open},
+    {"write-open", "view", IN_ALL | IN_SWAP, .run = write_open},
+    {"truncate-open", "view", IN_ALL | IN_SWAP, .run = truncate_open},
+    {"touch-open", "view", IN_ALL | IN_SWAP, .run = touch_open},
     {"xattr-open", "view", IN_ALL, .run = xattr_open},
-    {"create-outside", "view", IN_ALL, .run = create_outside},
-    {"mkdir-outside", "view", IN_ALL, .run = mkdir_outside},
-    {"unlink-outside", "view", IN_ALL, .run = unlink_outside},
-    {"rename-outside", "view", IN_ALL, .run = rename_outside},
-    {"symlink-outside", "view", IN_ALL, .run = symlink_outside},
-    {"fifo-outside", "view", IN_ALL, .run = fifo_outside},
+    {"create-outside", "view", IN_ALL | IN_SWAP, .run = create_outside},
+    {"mkdir-outside", "view", IN_ALL | IN_SWAP, .run = mkdir_outside},
+    {"unlink-outside", "view", IN_ALL | IN_SWAP, .run = unlink_outside},
+    {"rename-outside", "view", IN_ALL | IN_SWAP, .run = rename_outside},
+    {"symlink-outside", "view", IN_ALL | IN_SWAP, .run = symlink_outside},
+    {"fifo-outside", "view", IN_ALL | IN_SWAP, .run = fifo_outside},
+    {"pipe-of-host", "Landlock", IN_ALL | IN_SWAP, .run = pipe_of_host},
     {"bind-outside", "view", IN_ALL, .run = bind_outside},
-    {"link-out", "view", IN_ALL, .run = link_out},
+    {"link-out", "view", IN_ALL | IN_SWAP, .run = link_out},
     {"link-in", "view", IN_ALL, .run = link_in},
     {"link-in-tmp", "view", IN_ALL, .run = link_in_tmp},
     {"rename-in", "view", IN_ALL, .run = rename_in},

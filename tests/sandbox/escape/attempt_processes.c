@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -143,6 +144,12 @@ try_fd(pid_t pid)
 }
 
 static long
+try_exe(pid_t pid)
+{
+	return read_file(pid, "exe", O_PATH);
+}
+
+static long
 try_oom(pid_t pid)
 {
 	return read_file(pid, "oom_score_adj", O_WRONLY);
@@ -223,6 +230,7 @@ AGAINST(mem, "/proc/PID/mem")
 AGAINST(environ, "/proc/PID/environ")
 AGAINST(maps, "/proc/PID/maps")
 AGAINST(fd, "/proc/PID/fd")
+AGAINST(exe, "/proc/PID/exe")
 AGAINST(oom, "/proc/PID/oom_score_adj")
 AGAINST(kcmp, "kcmp")
 AGAINST(prlimit, "prlimit")
@@ -261,6 +269,12 @@ RUN(see)
 	attempt_say(r, CONTAINED, "not among %d processes", seen);
 }
 
+RUN(shared_memory)
+{
+	(void)attempt_tried(r, shmat(w->shm, NULL, 0) == (void *)-1 ? -1 : 0,
+	    "shmat");
+}
+
 RUN(trace_child)
 {
 	pid_t pid = fork();
@@ -288,7 +302,9 @@ const struct attempt attempts_processes[] = {
     {"proc-environ", "pid namespace, dumpable", IN_ALL, .run = run_environ},
     {"proc-maps", "pid namespace, dumpable", IN_ALL, .run = run_maps},
     {"proc-fd", "pid namespace, dumpable", IN_ALL, .run = run_fd},
+    {"proc-exe", "pid namespace, dumpable", IN_ALL, .run = run_exe},
     {"proc-oom", "pid namespace, dumpable", IN_ALL, .run = run_oom},
+    {"shared-memory", "ipc namespace", IN_ALL, .run = shared_memory},
     {"kcmp", "seccomp", IN_ALL, .run = run_kcmp},
     {"prlimit", "pid namespace, seccomp", IN_ALL, .run = run_prlimit},
     {"prlimit-dirty-bits", "pid namespace, seccomp", IN_ALL,

@@ -8,6 +8,7 @@ import {spawn, spawnSync} from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
+import {RpcError} from '../../blackbox/lib/client.mjs';
 import {residentKib, status, uniqueWord, withArgument}
 	from '../../blackbox/lib/proc.mjs';
 import {Server, fileUri, foreignSkip, rootSkip}
@@ -21,7 +22,8 @@ const skip = foreignSkip || rootSkip ||
 const insideSkip = skip || (control && 'only the control half was asked for');
 const controlSkip = skip || (!control && 'needs SALLYPORT_ESCAPE_CONTROL=1');
 
-const IN_READ = 1, IN_WRITE = 2, IN_PLAIN = 4, IN_LIMITS = 8;
+const IN_READ = 1, IN_WRITE = 2, IN_PLAIN = 4, IN_LIMITS = 8,
+	IN_SWAP = 64;
 // Those of which a host may lack what they need.
 const MAY_NOT_TELL = new Set(['tcp-address', 'udp-address', 'setuid-tar',
 	'unshare-program', 'unix-abstract', 'int80', 'int80-socket']);
@@ -131,6 +133,53 @@ for (const [name, mask, entries, least] of [
 			assert.match((await client.shell('echo alive')).stdout, /alive/);
 			await server.stop();
 		}));
+
+const SWAPS = 12;
+
+// The client asks to write below a path of the workspace, and a command of its
+// own makes that a link out of it, before or while the view is made.
+test('a writable path that becomes a link leads nowhere', {skip: insideSkip},
+	() => inWorld({}, async ({world, client}) => {
+		const before = world.picture();
+		const swap = await client.start(['/bin/sh', '-c', 'mkdir -p real; while :; do ' +
+			`ln -sfn ${world.host}/dir out; rm -f out; mv -T real out; ` +
+			'mv -T out real; done']);
+		const entries = [...READ, ...['out', 'real'].map((name) => ({
+			path: {type: 'path', path: fileUri(path.join(world.first, name))},
+			access: 'write',
+		}))];
+		let ran = 0;
+		for (let i = 0; i < SWAPS; i++)
+			try {
+				judge(await attempts(world, client, IN_SWAP, entries), 10);
+				ran++;
+			} catch (e) {
+				if (!(e instanceof RpcError))
+					throw e;
+			}
+		await swap.terminate();
+		await swap.end();
+		assert.deepEqual(world.picture(), before);
+		assert.ok(ran > 0, 'every start was refused');
+	}));
+
+test('commands that start at once hold what is missing together',
+	{skip: insideSkip}, () => inWorld({}, async ({world, client}) => {
+		for (let i = 0; i < 10; i++) {
+			const both = await Promise.all([1, 2, 3, 4].map(() =>
+				client.start(['/bin/sh', '-c',
+					`ls -d ${world.second}/.agents; ` +
+					`echo x > ${world.second}/.agents/planted`],
+				{sandbox: sandbox(WRITE, world)})));
+			for (const child of both) {
+				const {stdout, stderr} = await child.end();
+				assert.match(stdout, /agents/, stderr);
+				assert.match(stderr, /Read-only|denied/);
+			}
+			await until(3000, 'end of the placeholder', () =>
+				!fs.existsSync(path.join(world.second, '.agents')));
+		}
+	}));
 
 // Small, and the bombs stop by themselves not far above.
 const limits = {

@@ -26,6 +26,12 @@ function picture(dir, at = '') {
 	});
 }
 
+/** The number of shared memory that everybody may change. */
+function sharedMemory() {
+	const text = execFileSync('ipcmk', ['-M', '4096', '-p', '0666']);
+	return /(\d+)\s*$/.exec(text)[1];
+}
+
 function write(file, content, mode = 0o644) {
 	fs.mkdirSync(path.dirname(file), {recursive: true});
 	fs.writeFileSync(file, content);
@@ -40,6 +46,8 @@ function makeHost(dir) {
 	write(path.join(dir, 'open'), 'canary\n', 0o666);
 	write(path.join(dir, 'dir/victim'), 'canary\n', 0o666);
 	fs.chmodSync(path.join(dir, 'dir'), 0o777);
+	execFileSync('mkfifo', [path.join(dir, 'pipe')]);
+	fs.chmodSync(path.join(dir, 'pipe'), 0o666);
 	fs.copyFileSync(attempt, path.join(dir, 'setuid'));
 	fs.chmodSync(path.join(dir, 'setuid'), 0o4755);
 }
@@ -100,6 +108,7 @@ export class World {
 		this.run = `/run/escape-${process.pid}.sock`;
 		this.later = path.join(this.tmp, 'later.sock');
 		this.servers = [];
+		this.shm = sharedMemory();
 		makeHost(this.host);
 		makeFirst(this.first);
 		makeSecond(this.second);
@@ -185,6 +194,7 @@ export class World {
 			ESCAPE_WORD: this.word, ESCAPE_ADDRESS: this.address ?? '',
 			ESCAPE_ABSTRACT: this.abstract, ESCAPE_RUN: this.run,
 			ESCAPE_LATER: this.later, ESCAPE_PID: `${this.victim.pid}`,
+			ESCAPE_SHM: this.shm,
 			ESCAPE_TCP: `${this.tcp}`, ESCAPE_UDP: `${this.udp}`, ...more,
 		};
 	}
@@ -213,5 +223,6 @@ export class World {
 		for (const dir of [this.host, this.first, this.second, this.tmp])
 			fs.rmSync(dir, {recursive: true, force: true});
 		fs.rmSync(this.run, {force: true});
+		execFileSync('ipcrm', ['-m', this.shm]);
 	}
 }
