@@ -85,8 +85,8 @@ static void
 fail_proc(scmp_filter_ctx f)
 {
 	check(seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SYS_mount, 2,
-		  SCMP_A3(SCMP_CMP_EQ, MS_NOSUID | MS_NODEV | MS_NOEXEC),
-		  SCMP_A4(SCMP_CMP_EQ, 0)),
+		  SCMP_A3(SCMP_CMP_EQ, MS_NOSUID | MS_NODEV | MS_NOEXEC, 0),
+		  SCMP_A4(SCMP_CMP_EQ, 0, 0)),
 	    "rule");
 }
 
@@ -102,7 +102,7 @@ static void
 tell_landlock(scmp_filter_ctx f)
 {
 	check(seccomp_rule_add(f, SCMP_ACT_NOTIFY, SYS_landlock_create_ruleset,
-		  1, SCMP_A2(SCMP_CMP_EQ, LANDLOCK_VERSION)),
+		  1, SCMP_A2(SCMP_CMP_EQ, LANDLOCK_VERSION, 0)),
 	    "rule");
 }
 
