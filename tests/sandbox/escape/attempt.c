@@ -114,7 +114,8 @@ world_read(bool outside)
 	    .run = text("ESCAPE_RUN"),
 	    .later = text("ESCAPE_LATER"),
 	    .pid = atoi(text("ESCAPE_PID")),
-	    .shm = atoi(text("ESCAPE_SHM")),
+	    .shm =
+		text("ESCAPE_SHM")[0] != '\0' ? atoi(text("ESCAPE_SHM")) : -1,
 	    .tcp = atoi(text("ESCAPE_TCP")),
 	    .udp = atoi(text("ESCAPE_UDP")),
 	};

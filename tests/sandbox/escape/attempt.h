@@ -40,7 +40,7 @@ struct world {
 	const char *run;      /* ESCAPE_RUN: one made in /run */
 	const char *later;    /* ESCAPE_LATER: one made after the session */
 	pid_t pid;	      /* ESCAPE_PID: a process of the host's root */
-	int shm;	      /* ESCAPE_SHM: memory of the host */
+	int shm;	      /* ESCAPE_SHM: memory of the host, or -1 */
 	int tcp, udp;	      /* ESCAPE_TCP, ESCAPE_UDP: ports of the host */
 };
 

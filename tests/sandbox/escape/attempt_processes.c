@@ -271,6 +271,10 @@ RUN(see)
 
 RUN(shared_memory)
 {
+	if (w->shm < 0) {
+		attempt_say(r, CANNOT_TELL, "none was made");
+		return;
+	}
 	(void)attempt_tried(r, shmat(w->shm, NULL, 0) == (void *)-1 ? -1 : 0,
 	    "shmat");
 }

@@ -26,7 +26,8 @@ const IN_READ = 1, IN_WRITE = 2, IN_PLAIN = 4, IN_LIMITS = 8,
 	IN_SWAP = 64;
 // Those of which a host may lack what they need.
 const MAY_NOT_TELL = new Set(['tcp-address', 'udp-address', 'setuid-tar',
-	'unshare-program', 'unix-abstract', 'int80', 'int80-socket']);
+	'unshare-program', 'shared-memory', 'unix-abstract', 'int80',
+	'int80-socket']);
 
 const special = (kind, access, more = {}, subpath = undefined) => ({
 	path: {type: 'special', value: {kind, subpath}}, access, ...more,

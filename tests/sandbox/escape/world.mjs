@@ -14,20 +14,35 @@ export const attempt = process.env.SALLYPORT_ATTEMPT ??
 	path.join(build, 'tests/sandbox/escape/attempt');
 const ROOT = '/var/tmp';
 
-/** Name, kind, mode, owner and content of all there is below a directory. */
+/** The names in a directory; none if it has just been removed. */
+function namesIn(dir) {
+	try {
+		return fs.readdirSync(dir).sort();
+	} catch (e) {
+		if (e.code === 'ENOENT')
+			return [];
+		throw e;
+	}
+}
+
+/** Name, kind, mode, owner and size of all there is below a directory. */
 function picture(dir, at = '') {
-	return fs.readdirSync(path.join(dir, at)).sort().flatMap((name) => {
+	return namesIn(path.join(dir, at)).flatMap((name) => {
 		const rel = path.join(at, name);
 		const file = path.join(dir, rel);
-		const st = fs.lstatSync(file);
+		const st = fs.lstatSync(file, {throwIfNoEntry: false});
+		if (st === undefined)
+			return [];
 		const line = [rel, st.mode.toString(8), st.uid, st.gid, st.nlink,
 			st.isFile() ? `${st.size} ${st.mtimeMs}` : ''].join(' ');
 		return st.isDirectory() ? [line, ...picture(dir, rel)] : [line];
 	});
 }
 
-/** The number of shared memory that everybody may change. */
+/** The number of shared memory that everybody may change; '' without ipcmk. */
 function sharedMemory() {
+	if (!fs.existsSync('/usr/bin/ipcmk'))
+		return '';
 	const text = execFileSync('ipcmk', ['-M', '4096', '-p', '0666']);
 	return /(\d+)\s*$/.exec(text)[1];
 }
@@ -223,6 +238,7 @@ export class World {
 		for (const dir of [this.host, this.first, this.second, this.tmp])
 			fs.rmSync(dir, {recursive: true, force: true});
 		fs.rmSync(this.run, {force: true});
-		execFileSync('ipcrm', ['-m', this.shm]);
+		if (this.shm !== '')
+			execFileSync('ipcrm', ['-m', this.shm]);
 	}
 }
