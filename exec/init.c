@@ -148,9 +148,9 @@ make_view(const struct order *o, int *proc)
 	STEP(FORK, be_ordinary(o));
 	if (!own)
 		return;
-	STEP(MOUNT, view_plan_paths(&v));
-	STEP(MOUNT, view_plan_globs(&v));
-	STEP(MOUNT, view_plan_end(&v));
+	STEP(VIEW, view_plan_paths(&v));
+	STEP(GLOBS, view_plan_globs(&v));
+	STEP(VIEW, view_plan_end(&v));
 }
 
 static int

@@ -154,6 +154,8 @@ enum http_failure {
 	STAGE(MOUNT, "mount")                                                  \
 	STAGE(MOUNT_PROC, "mount proc")                                        \
 	STAGE(MOUNT_DEV, "mount dev")                                          \
+	STAGE(VIEW, "restrict files")                                          \
+	STAGE(GLOBS, "look for denied patterns")                               \
 	STAGE(PTY, "pty")                                                      \
 	STAGE(FORK, "fork")                                                    \
 	STAGE(ID_MAP, "id map")                                                \
