@@ -31,12 +31,19 @@ struct view_place {
 #define VIEW_PLACE_NONE ((struct view_place){.fd = -1})
 
 /*
- * Find the absolute, canonical path below root, an O_PATH directory. Looked up
- * with the ids of the order's child, and where those are refused with ours. 0
- * with *out, whose fd the caller closes; or a negative errno.
+ * Find the absolute, canonical path below root, an O_PATH directory, to take
+ * something away there: looked up with the ids of the order's child, and where
+ * those are refused with ours. 0 with *out, whose fd the caller closes; or a
+ * negative errno.
  */
 must_use int view_find(const struct order *o, int root, const char *path,
     struct view_place *out);
+
+/* The same with the child's ids alone, for what it is to be given: a path that
+ * it could not reach by itself is out of its reach. 0 with a descriptor in
+ * *fd, or -1 there if the path was not found; or a negative errno. */
+must_use int view_find_own(const struct order *o, int root, const char *path,
+    int *fd);
 
 /* File access as the child has it, and as we have it again: only the ids that
  * files are looked up and made with change. */

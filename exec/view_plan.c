@@ -91,18 +91,14 @@ static int
 clone_source(struct view_plan *v, const struct plan_path *p, int *tree)
 {
 	scoped_fd root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct view_place place;
 	scoped_fd at = -1;
 	int r;
 
 	if (root < 0)
 		return -errno;
-	r = view_find(v->order, root, p->path, &place);
-	if (r < 0)
+	r = view_find_own(v->order, root, p->path, &at);
+	if (r < 0 || at < 0)
 		return r;
-	at = place.fd;
-	if (place.found != VIEW_FOUND)
-		return 0;
 	*tree = mount_clone(at, "", NULL);
 	return *tree < 0 ? *tree : 0;
 }

@@ -153,6 +153,9 @@ static const struct row rows[] = {
 	TRY("ls /usr/share") TRY("test -d /usr/bin") TRY("touch f")
 	    TRY("test $(ls -d /proc/[0-9]* | wc -l) -lt 12"),
 	"no\nyes\nyes\nyes\n"},
+    {"a path in a directory that is closed to the child", NULL,
+	{MINIMAL, PATH_AT(READ, "/root/.bashrc"), WORK(READ)},
+	TRY("cat /root/.bashrc") TRY("ls /root/.bashrc"), "no\nno\n"},
     {"no /proc", NULL, {ROOT(READ), PATH_AT(DENY, "/proc"), WORK(WRITE)},
 	TRY("ls /proc") TRY("cat /proc/self/maps") TRY("touch f"),
 	"no\nno\nyes\n"},
