@@ -64,7 +64,7 @@ run_away(void)
 	while (time(NULL) < end) {
 		if (fork() != 0)
 			_exit(0);
-		(void)usleep(10000);
+		(void)usleep(50000);
 	}
 	_exit(0);
 }
