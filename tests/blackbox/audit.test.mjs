@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
+import {fileURLToPath} from 'node:url';
 import {
 	Server, fileUri, foreignSkip, freshDirectory,
 } from './lib/server.mjs';
 import {until} from './lib/wait.mjs';
 
 const page = fs.readFileSync(
-	path.resolve(import.meta.dirname, '../../docs/audit.md'), 'utf8');
+	fileURLToPath(new URL('../../docs/audit.md', import.meta.url)), 'utf8');
 const common = new Set(['time', 'role', 'event']);
 
 /** {event: [names]} of the table in docs/audit.md. */

@@ -4,9 +4,10 @@ import {spawnSync} from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import {after, test} from 'node:test';
+import {fileURLToPath} from 'node:url';
 import {binary, foreignSkip, freshDirectory} from './lib/server.mjs';
 
-const source = path.resolve(import.meta.dirname, '../..');
+const source = fileURLToPath(new URL('../..', import.meta.url));
 const data = path.join(source, 'tests/data/policy');
 
 function policy(args, options = {}) {

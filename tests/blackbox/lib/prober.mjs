@@ -27,7 +27,7 @@ async function took(action) {
 }
 
 function p99(times) {
-	const sorted = times.toSorted((a, b) => a - b);
+	const sorted = [...times].sort((a, b) => a - b);
 	return sorted[Math.ceil(sorted.length * 0.99) - 1];
 }
 
