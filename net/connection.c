@@ -10,8 +10,12 @@
 #include "net/rpc.h"
 #include "net/session.h"
 
+/* How long a connection that we close waits for the peer's close frame. */
+#define CLOSE_LINGER_MS	    1000
+/* The same when it goes on sending, altogether. */
+#define CLOSE_LINGER_MAX_MS 15000
 /* Messages up to this size are not counted on the global budget. */
-#define UNCOUNTED_MAX (64u * 1024u)
+#define UNCOUNTED_MAX	    (64u * 1024u)
 
 static void
 deadline_passed(struct timer *t)
@@ -114,6 +118,9 @@ connection_opened(struct connection *c)
 	const struct limits *l = &c->net->config.limits;
 
 	c->lifecycle = LIFECYCLE_OPEN;
+	if (c->close_code != 0)
+		return; /* decided during the handshake, with its own deadline
+			 */
 	timer_set(c->net->lws, &c->deadline, l->initialize_timeout,
 	    deadline_passed);
 	timer_set(c->net->lws, &c->ping, l->ping_interval, ping_passed);
@@ -223,6 +230,22 @@ connection_queue_file(struct connection *c, struct buf *text, int fd,
 	(void)lws_callback_on_writable(c->wsi);
 }
 
+static void
+linger_passed(struct timer *t)
+{
+	struct connection *c = container_of(t, struct connection, deadline);
+
+	lws_set_timeout(c->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+}
+
+void
+connection_linger(struct connection *c)
+{
+	if (timer_now_ms() < c->linger_until_ms)
+		timer_set(c->net->lws, &c->deadline, CLOSE_LINGER_MS,
+		    linger_passed);
+}
+
 void
 connection_close(struct connection *c, uint16_t code, const char *reason)
 {
@@ -230,6 +253,8 @@ connection_close(struct connection *c, uint16_t code, const char *reason)
 		return;
 	log_info("connection_close peer=%s code=%u reason=%s", c->peer, code,
 	    reason);
+	c->linger_until_ms = timer_now_ms() + CLOSE_LINGER_MAX_MS;
+	connection_linger(c);
 	c->close_code = code;
 	c->close_reason = reason;
 	(void)lws_callback_on_writable(c->wsi);

@@ -56,8 +56,10 @@ struct connection {
 	struct timer ping;
 	struct timer message; /* while a counted message is incomplete */
 	bool ping_due;
-	uint16_t close_code; /* 0 until we want to close */
-	const char *close_reason;
+	uint16_t close_code;	  /* 0 until we want to close */
+	const char *close_reason; /* a literal of at most 100 bytes */
+	bool close_sent;
+	uint64_t linger_until_ms; /* when it is cut at the latest */
 };
 
 /* A new one for an accepted socket; NULL when out of memory. */
@@ -81,7 +83,12 @@ must_use int connection_message(struct buf *text);
 /* Queue a message; its memory is taken. Dropped when the close was decided. */
 void connection_queue(struct connection *c, struct buf *text);
 
-/* Close with a code of RFC 6455 section 7.4; reason is a literal. */
+/*
+ * Close with a code of RFC 6455 section 7.4; reason is a literal. What the peer
+ * still sends is thrown away until it closes as well; one that
+ * is silent or does not read is cut after CLOSE_LINGER_MS, one that goes on
+ * sending after CLOSE_LINGER_MAX_MS.
+ */
 void connection_close(struct connection *c, uint16_t code, const char *reason);
 
 /*
@@ -101,6 +108,9 @@ void connection_queue_file(struct connection *c, struct buf *text, int fd,
  */
 struct bytes connection_next(struct connection *c, bool *first, bool *final,
     int *error);
+
+/* Something came in after the close was decided: wait on for the rest. */
+void connection_linger(struct connection *c);
 
 /* Whether so much is queued that streams should pause. */
 bool connection_is_full(const struct connection *c);
