@@ -4,7 +4,9 @@ import {spawnSync} from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
-import {binary, foreignSkip, freshDirectory} from './lib/server.mjs';
+import {
+	binary, foreignSkip, freshDirectory, plainPolicies,
+} from './lib/server.mjs';
 
 const own = {skip: foreignSkip};
 const dir = freshDirectory('oci');
@@ -36,7 +38,7 @@ test('what is exported imports to the same filter', own, () => {
 });
 
 test('the policies of all processes pass there and back', own, () => {
-	for (const name of ['supervisor', 'net', 'exec', 'worker', 'init']) {
+	for (const name of plainPolicies) {
 		const here = path.join(dir, `${name}.policy`);
 		const back = path.join(dir, `${name}-back.policy`);
 		const json = policy(['export', '--oci', name]);

@@ -5,7 +5,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {after, test} from 'node:test';
 import {fileURLToPath} from 'node:url';
-import {binary, foreignSkip, freshDirectory} from './lib/server.mjs';
+import {
+	binary, foreignSkip, freshDirectory, plainPolicies,
+} from './lib/server.mjs';
 
 const source = fileURLToPath(new URL('../..', import.meta.url));
 const data = path.join(source, 'tests/data/policy');
@@ -226,8 +228,7 @@ test('diff tells what is widened and nothing else', {skip: foreignSkip}, () => {
 test('export --text is a policy that allows the same', {skip: foreignSkip}, () => {
 	const dir = files({});
 
-	for (const name of ['supervisor', 'net', 'exec', 'worker', 'init',
-		'child']) {
+	for (const name of [...plainPolicies, 'child']) {
 		const {status, stdout} = policy(['export', '--text', name]);
 		const file = path.join(dir, `${name}.policy`);
 

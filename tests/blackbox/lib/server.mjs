@@ -22,6 +22,14 @@ const foreign = process.env.SALLYPORT_COMMAND;
 
 /** false, or why a test that is only about sallyport itself is skipped. */
 export const foreignSkip = foreign ? 'SALLYPORT_COMMAND is another server' : false;
+/**
+ * Roles whose policy is as written. A sanitizer's run-time adds to those of the
+ * others, and what it adds overlaps.
+ */
+export const plainPolicies = process.env.SALLYPORT_SANITIZED ?
+	['supervisor', 'exec'] :
+	['supervisor', 'net', 'exec', 'worker', 'init'];
+
 /** false, or why memory is not measured here. */
 export const memorySkip = foreignSkip || (process.env.SALLYPORT_SANITIZED ?
 	'sanitizers use memory of their own' : false);
