@@ -10,6 +10,8 @@
 #include "net/rpc.h"
 #include "net/session.h"
 
+/* Messages that may wait to be sent before no more requests are read. */
+#define ANSWERS_MAX	    4096
 /* How long a connection that we close waits for the peer's close frame. */
 #define CLOSE_LINGER_MS	    1000
 /* The same when it goes on sending, altogether. */
@@ -71,6 +73,8 @@ outgoing_pop(struct connection *c)
 
 	TAILQ_REMOVE(&c->out, o, link);
 	c->out_bytes -= o->text.len;
+	c->out_count--;
+	c->net->file_answers -= o->fd >= 0;
 	buf_done(&o->text);
 	fd_close(&o->fd);
 	free(o);
@@ -227,6 +231,8 @@ connection_queue_file(struct connection *c, struct buf *text, int fd,
 	*text = (struct buf){0};
 	TAILQ_INSERT_TAIL(&c->out, o, link);
 	c->out_bytes += o->text.len;
+	c->out_count++;
+	c->net->file_answers += fd >= 0;
 	(void)lws_callback_on_writable(c->wsi);
 }
 
@@ -258,6 +264,13 @@ connection_close(struct connection *c, uint16_t code, const char *reason)
 	c->close_code = code;
 	c->close_reason = reason;
 	(void)lws_callback_on_writable(c->wsi);
+}
+
+bool
+connection_is_flooded(const struct connection *c)
+{
+	return c->out_bytes > 2 * c->net->config.limits.queue_max ||
+	       c->out_count > ANSWERS_MAX;
 }
 
 bool
@@ -312,6 +325,17 @@ next_of_file(struct net *n, struct outgoing *o, int *error)
 	return (struct bytes){.data = out, .len = len};
 }
 
+/* Take requests again once half of what is too much has gone. */
+static void
+resume_reading(struct connection *c)
+{
+	if (!c->rx_paused || c->out_bytes > c->net->config.limits.queue_max ||
+	    c->out_count > ANSWERS_MAX / 2)
+		return;
+	c->rx_paused = false;
+	(void)lws_rx_flow_control(c->wsi, 1);
+}
+
 struct bytes
 connection_next(struct connection *c, bool *first, bool *final, int *error)
 {
@@ -326,6 +350,7 @@ connection_next(struct connection *c, bool *first, bool *final, int *error)
 		if (c->session != NULL &&
 		    c->out_bytes <= c->net->config.limits.queue_max / 2)
 			session_resume_streams(c->session);
+		resume_reading(c);
 	}
 	if (o == NULL)
 		return (struct bytes){0};

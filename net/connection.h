@@ -18,6 +18,9 @@ enum lifecycle {
 	LIFECYCLE_READY,       /* the initialized notification came */
 };
 
+/* Answers of all connections that may wait with a descriptor of their own. */
+#define FILE_ANSWERS_MAX 1024u
+
 struct fs_handle;
 struct fs_watch;
 
@@ -46,7 +49,8 @@ struct connection {
 	size_t in_raw;		  /* bytes of it received so far */
 	size_t in_charged;	  /* of them on the global budget */
 	TAILQ_HEAD(, outgoing) out;
-	size_t out_bytes;
+	size_t out_bytes, out_count;
+	bool rx_paused;	  /* too much is queued to take more requests */
 	uint64_t pending; /* requests without an answer */
 	struct session *session;
 	TAILQ_HEAD(, fs_handle) handles;
@@ -111,6 +115,10 @@ struct bytes connection_next(struct connection *c, bool *first, bool *final,
 
 /* Something came in after the close was decided: wait on for the rest. */
 void connection_linger(struct connection *c);
+
+/* Whether so much is queued that no more requests should be read. Streams pause
+ * well before, so only unread answers come to this. */
+bool connection_is_flooded(const struct connection *c);
 
 /* Whether so much is queued that streams should pause. */
 bool connection_is_full(const struct connection *c);

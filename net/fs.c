@@ -66,10 +66,13 @@ on_fs_read_file(struct connection *c, const struct rpc_id *id,
 	submit(c, call_on(c, id, MSG_FS_READ_FILE, p->path), p->sandbox);
 }
 
-/* Move a decoded blob into a call. */
+/* Move a decoded blob into a call, with what it counts for on the message
+ * budget: it outlives the message. */
 static void
-take_blob(struct fs_call *call, struct param_blob *blob)
+take_blob(struct connection *c, struct fs_call *call, struct param_blob *blob)
 {
+	call->charged = blob->len < c->in_charged ? blob->len : c->in_charged;
+	c->in_charged -= (size_t)call->charged;
 	call->blob = *blob;
 	*blob = (struct param_blob){.fd = -1};
 }
@@ -89,7 +92,7 @@ on_fs_write_file(struct connection *c, const struct rpc_id *id,
 	call = call_on(c, id, MSG_FS_WRITE_FILE, p->path);
 	if (call == NULL)
 		return;
-	take_blob(call, &p->data);
+	take_blob(c, call, &p->data);
 	call->flags = c->net->config.atomic_writes;
 	submit(c, call, p->sandbox);
 }
@@ -357,7 +360,7 @@ on_fs_write_block(struct connection *c, const struct rpc_id *id,
 		fs_call_fail(call, RPC_INTERNAL, "out of memory");
 		return;
 	}
-	take_blob(call, &p->chunk);
+	take_blob(c, call, &p->chunk);
 	call->handle = h->number;
 	call->offset = p->offset.v;
 	helper_submit_to(h->worker, call);

@@ -147,18 +147,25 @@ static void
 answer_file(struct fs_call *call, int fd)
 {
 	struct net *n = call->net;
+	ssize_t len = pread(fd, n->scratch, sizeof n->scratch, 0);
+	bool small = len >= 0 && (size_t)len < sizeof n->scratch;
+	struct connection *c = rpc_later_connection(n, &call->later);
 	struct jsonw w;
 	struct buf text;
-	struct connection *c = result_begin(call, &w, &text);
-	ssize_t len;
 
+	if (c != NULL && !small && n->file_answers >= FILE_ANSWERS_MAX) {
+		rpc_error(c, &call->later.id, RPC_INVALID_REQUEST,
+		    "busy: %u large answers wait to be read; try again later",
+		    FILE_ANSWERS_MAX);
+		c = NULL;
+	}
 	if (c == NULL) {
 		(void)close(fd);
 		return;
 	}
+	c = result_begin(call, &w, &text);
 	jsonw_key(&w, "dataBase64");
-	len = pread(fd, n->scratch, sizeof n->scratch, 0);
-	if (len >= 0 && (size_t)len < sizeof n->scratch) {
+	if (small) {
 		(void)close(fd);
 		jsonw_base64(&w,
 		    (struct bytes){.data = n->scratch, .len = (size_t)len});
@@ -233,9 +240,10 @@ on_streamed(struct fs_call *call, const struct msg_fs_streamed *m)
 		fail_errno(call, "", m->errnum);
 		return FS_ANSWERED;
 	}
-	/* Answers at once if the pipe is drained, through helper_finished. */
-	fs_spool_told(call->spool);
-	return FS_CONTINUES;
+	if (!fs_spool_told(call->spool))
+		return FS_CONTINUES;
+	answer_file(call, fd_take(&call->spool->memfd));
+	return nobody_waits(call);
 }
 
 static enum fs_progress

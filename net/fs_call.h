@@ -20,6 +20,7 @@ struct fs_call {
 	bool restricted;	/* its sandbox object restricts files */
 	struct buf path, path2; /* or the packed list of a watch */
 	struct param_blob blob;
+	uint64_t charged; /* of it on the message budget */
 	uint32_t flags, handle, len;
 	uint64_t offset;
 	uint32_t walk[3]; /* depth, directories, entries */

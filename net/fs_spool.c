@@ -6,13 +6,6 @@
 
 #include "net/fs_call.h"
 
-static void
-finish_if_complete(struct fs_spool *s)
-{
-	if (s->drained && s->told)
-		fs_call_spooled(s->call, 0);
-}
-
 /* Add len bytes of the scratch buffer. Returns 0 or a negative errno. */
 static int
 add(struct fs_spool *s, size_t len)
@@ -50,7 +43,8 @@ readable(struct watch *w, uint32_t events)
 	if (len <= 0) {
 		poller_forget(s->net->poller, &s->watch);
 		s->drained = true;
-		finish_if_complete(s);
+		if (s->told)
+			fs_call_spooled(s->call, 0);
 		return;
 	}
 	r = add(s, (size_t)len);
@@ -93,9 +87,9 @@ fs_spool_free(struct fs_spool *s)
 	free(s);
 }
 
-void
+bool
 fs_spool_told(struct fs_spool *s)
 {
 	s->told = true;
-	finish_if_complete(s);
+	return s->drained;
 }

@@ -27,7 +27,8 @@ struct fs_spool *fs_spool_new(struct fs_call *call, struct fs_worker *w,
 /* NULL is fine. */
 void fs_spool_free(struct fs_spool *s);
 
-/* The worker has sent all: fs_call_spooled follows once the pipe is drained. */
-void fs_spool_told(struct fs_spool *s);
+/* The worker has sent all. True if the pipe is drained as well, so that the
+ * spool is complete; else fs_call_spooled follows. */
+must_use bool fs_spool_told(struct fs_spool *s);
 
 #endif

@@ -87,8 +87,7 @@ worker_kill(struct fs_worker *w, const char *why)
 {
 	struct session *s = w->pool->session;
 
-	(void)net_exec(s->net, worker_kill, .session = s->id.v,
-	    .lease = w->lease.v);
+	net_order(s->net, worker_kill, .session = s->id.v, .lease = w->lease.v);
 	worker_end(w, why);
 }
 

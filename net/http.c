@@ -128,12 +128,13 @@ is_streaming(const struct session *s, struct bytes id)
 }
 
 static struct http_request *
-request_new(void)
+request_new(struct net *n)
 {
 	struct http_request *r = calloc(1, sizeof *r);
 
 	if (r == NULL)
 		return NULL;
+	r->net = n;
 	r->body_fd = -1;
 	buf_init(&r->headers, HTTP_HEADERS_MAX);
 	buf_init(&r->fields, HTTP_HEADERS_MAX);
@@ -144,7 +145,7 @@ void
 on_http_request(struct connection *c, const struct rpc_id *id,
     struct params_http_request *p)
 {
-	struct http_request *r = request_new();
+	struct http_request *r = request_new(c->net);
 	struct err e = {0};
 
 	if (r == NULL) {

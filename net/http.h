@@ -23,6 +23,7 @@ struct http_client {
 
 struct http_request {
 	TAILQ_ENTRY(http_request) link;
+	struct net *net;
 	struct http_client *client;
 	uint32_t number;
 	struct rpc_later later; /* until it is answered */

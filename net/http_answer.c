@@ -42,10 +42,10 @@ http_request_free(struct http_request *r)
 {
 	struct http_client *h = r->client;
 
-	if (h != NULL) {
-		rpc_later_done(h->session->net, &r->later);
+	/* One that no client was found for is in no list. */
+	if (h != NULL)
 		TAILQ_REMOVE(&h->requests, r, link);
-	}
+	rpc_later_done(r->net, &r->later);
 	free_bytes(&r->id);
 	free_bytes(&r->url);
 	free(r->method);
@@ -87,7 +87,7 @@ send_delta(struct http_request *r, struct bytes data, bool done,
 static struct connection *
 waiting(struct http_request *r)
 {
-	return rpc_later_connection(r->client->session->net, &r->later);
+	return rpc_later_connection(r->net, &r->later);
 }
 
 void
@@ -160,7 +160,7 @@ on_response(struct http_request *r, const struct msg_http_response *m)
 		jsonw_close(&w, '}');
 		rpc_result_send(c, &w);
 	}
-	rpc_later_done(r->client->session->net, &r->later);
+	rpc_later_done(r->net, &r->later);
 	buf_done(&r->fields);
 	r->answered = true;
 	return true;
@@ -169,8 +169,9 @@ on_response(struct http_request *r, const struct msg_http_response *m)
 static bool
 on_chunk(struct http_request *r, const struct msg_http_chunk *m)
 {
-	if (!r->answered || m->data.len == 0 ||
-	    m->data.len > UINT32_MAX - r->owed)
+	/* More than it has credit for: it overshoots by one write at most. */
+	if (!r->answered || m->data.len == 0 || r->owed > 2 * HTTP_WINDOW ||
+	    m->data.len > 2 * HTTP_WINDOW - r->owed)
 		return false;
 	send_delta(r, m->data, false, NULL);
 	r->owed += (uint32_t)m->data.len;

@@ -51,7 +51,7 @@ http_discard(struct http_client *h, const char *why)
 	struct net *n = h->session->net;
 
 	log_info("http_gone session=%u reason=\"%s\"", h->session->id.v, why);
-	(void)net_exec(n, http_kill, .session = h->session->id.v);
+	net_order(n, http_kill, .session = h->session->id.v);
 	client_fail(h, RPC_INTERNAL, why);
 }
 

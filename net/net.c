@@ -31,7 +31,10 @@ watch_channel(struct net *n, struct watch *w, struct channel *c)
 int
 net_exec_sent(struct net *n, int r)
 {
-	if (r < 0 && r != -ENOBUFS && r != -EMSGSIZE) {
+	bool local = r == -ENOBUFS || r == -EMSGSIZE || r == -ENOMEM ||
+		     r == -EMFILE || r == -ENFILE;
+
+	if (r < 0 && !local) {
 		log_error("exec_channel_failed errno=%d", -r);
 		net_stop(n, 1);
 	}

@@ -2,6 +2,7 @@
 #ifndef NET_NET_H
 #define NET_NET_H
 
+#include <errno.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -35,6 +36,7 @@ struct net {
 	uint64_t process_count;	       /* of all sessions, not closed */
 	struct finished_list finished; /* closed processes, oldest first */
 	uint64_t finished_count, finished_bytes;
+	uint64_t file_answers;	  /* queued ones that hold a descriptor */
 	uint64_t message_bytes;	  /* of limits.message_budget in use */
 	uint64_t last_connection; /* serial given out last */
 	uint32_t last_session, last_number;
@@ -51,12 +53,25 @@ struct net {
 /* Serve until the supervisor ends us. Returns the exit status. */
 int net_run(struct net *n);
 
-/* Tell exec something. Failing to is the end of this generation. */
+/*
+ * Ask exec for something. A negative result means that nothing was sent and the
+ * requester is to be told that we are busy: the queue is crowded, or memory or
+ * descriptors are short here. Only a channel that is gone ends this generation.
+ */
 #define net_exec(n, name, ...)                                                 \
+	(channel_crowded((n)->exec) ? -ENOBUFS : net_send(n, name, __VA_ARGS__))
+/* Tell exec what must not be lost, such as the end of a session. Failing to is
+ * the end of this generation, which ends all that would be left over. */
+#define net_order(n, name, ...)                                                \
+	do {                                                                   \
+		if (net_send(n, name, __VA_ARGS__) < 0)                        \
+			net_stop((n), 1);                                      \
+	} while (0)
+#define net_send(n, name, ...)                                                 \
 	net_exec_sent((n), channel_send_##name((n)->exec,                      \
 			       &(struct msg_##name){__VA_ARGS__}, NULL, 0))
 /* Take the result of a channel_send: waits for writability where needed.
- * Returns r; -ENOBUFS is the only failure that is survived. */
+ * Returns r. */
 int net_exec_sent(struct net *n, int r);
 
 /* Tell the audit log; pairs is name, value, ..., NULL. Numbers are text. */

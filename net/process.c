@@ -151,6 +151,8 @@ keep_for_reading(struct process *p)
 	struct net *n = p->session->net;
 	const struct limits *l = &n->config.limits;
 
+	while (!TAILQ_EMPTY(&p->write_ids))
+		process_forget_write_id(p);
 	p->session->process_count--;
 	n->process_count--;
 	TAILQ_INSERT_TAIL(&n->finished, p, finished_link);

@@ -375,14 +375,13 @@ carry_out_wanted(struct process *p)
 	if (p->close_stdin_wanted)
 		input_finish(&p->input);
 	if (p->rows_wanted > 0)
-		(void)net_exec(n, process_resize, .session = session,
-		    .lease = lease, .rows = p->rows_wanted,
-		    .cols = p->cols_wanted);
+		net_order(n, process_resize, .session = session, .lease = lease,
+		    .rows = p->rows_wanted, .cols = p->cols_wanted);
 	if (p->interrupt_wanted)
-		(void)net_exec(n, process_signal, .session = session,
-		    .lease = lease, .signum = 2 /* SIGINT */);
+		net_order(n, process_signal, .session = session, .lease = lease,
+		    .signum = 2 /* SIGINT */);
 	if (p->terminate_wanted)
-		(void)net_exec(n, process_terminate, .session = session,
+		net_order(n, process_terminate, .session = session,
 		    .lease = lease);
 }
 

@@ -183,8 +183,7 @@ session_free(struct session *s)
 		s->connection->session = NULL;
 	else
 		n->detached_count--;
-	/* An exec that cannot take this message ends us, and itself with us. */
-	(void)net_exec(n, session_close, .session = s->id.v);
+	net_order(n, session_close, .session = s->id.v);
 	TAILQ_REMOVE(&n->sessions, s, link);
 	n->session_count--;
 	free(s);

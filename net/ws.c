@@ -179,6 +179,11 @@ on_receive(struct lws *wsi, const void *data, size_t len)
 		connection_close(c, 1013, "message budget used up");
 	else if (r < 0)
 		connection_close(c, 1011, "out of memory");
+	/* A client that does not read its answers is not read from. */
+	if (connection_is_flooded(c) && !c->rx_paused) {
+		c->rx_paused = true;
+		(void)lws_rx_flow_control(wsi, 0);
+	}
 	return 0;
 }
 

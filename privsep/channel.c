@@ -236,6 +236,13 @@ channel_flush(struct channel *c)
 }
 
 bool
+channel_crowded(const struct channel *c)
+{
+	return c->queued_count > CHANNEL_QUEUE_MAX / 4 * 3 ||
+	       c->queued_bytes > CHANNEL_BYTES_MAX / 4 * 3;
+}
+
+bool
 channel_pending(const struct channel *c)
 {
 	return !TAILQ_EMPTY(&c->queue);

@@ -50,6 +50,10 @@ must_use int channel_recv(struct channel *c, struct msg *m, struct err *e);
 #include "privsep/msg.def"
 #undef MSG
 
+/* Whether so much is queued that what can be refused should be: the rest of the
+ * queue is for what must arrive. */
+bool channel_crowded(const struct channel *c);
+
 /* Whether records are queued, so that writability should be waited for. */
 bool channel_pending(const struct channel *c);
 /* Send what is queued. Returns 0, also if some is left; -EPIPE. */
