@@ -1,8 +1,10 @@
 // A client that does not read hurts itself alone, and loses nothing.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import {after, test} from 'node:test';
-import {residentKib} from './lib/proc.mjs';
-import {Server, foreignSkip, memorySkip} from './lib/server.mjs';
+import {fdCount, residentKib} from './lib/proc.mjs';
+import {Server, fileUri, foreignSkip, memorySkip} from './lib/server.mjs';
 import {pause, until} from './lib/wait.mjs';
 
 const BURST = 200 * 1024;
@@ -44,6 +46,28 @@ for (const tty of [false, true])
 		}
 		await client.close();
 	});
+
+test('answers that nobody reads are not made without end', own, async () => {
+	const net = await server.role('net');
+	const [slow, other] = [await server.connect(), await server.connect()];
+	const file = path.join(server.workspace, 'large');
+	fs.writeFileSync(file, Buffer.alloc(256 * 1024));
+	const before = residentKib(net);
+	slow.socket.pause();
+	const params = {path: fileUri(file)};
+	for (let i = 0; i < 20000; i++)
+		slow.send({id: `r${i}`, method: 'fs/readFile', params});
+	await pause(1500);
+	await other.status();
+	assert.equal((await other.shell('echo hi')).stdout, 'hi\n');
+	assert.ok(fdCount(net) < 1500, `net has ${fdCount(net)} descriptors`);
+	if (!memorySkip)
+		assert.ok(residentKib(net) - before < 64 * 1024,
+			`net grew by ${residentKib(net) - before} KiB`);
+	await slow.drop();
+	await until(5000, 'descriptors closed', () => fdCount(net) < 200);
+	await other.close();
+});
 
 test('a flood that nobody reads stops at the source, others are served', own,
 	async () => {
