@@ -127,7 +127,8 @@ start_in(struct executor *x, struct session *s, uint32_t number,
 		refuse(x, s->generation, number, &why);
 		return;
 	}
-	if (s->worker_count >= x->config->limits.session_workers_max) {
+	if (s->worker_count >= x->config->limits.session_workers_max ||
+	    x->worker_count >= x->config->limits.processes_max) {
 		why.reason = REFUSE_BUSY;
 		why.text = "busy: too many file workers; try again later";
 		refuse(x, s->generation, number, &why);

@@ -228,6 +228,22 @@ fill(const struct decide_request *q, const struct decide_ceiling *c,
 	return 0;
 }
 
+/* Each is kept count of, over all sessions, for as long as its child lives. */
+static int
+check_placeholders(const struct plan *plan, struct err *e)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->path_count; i++)
+		count += plan->paths[i].missing == PLAN_MISSING_PLACEHOLDER;
+	if (count > PLAN_PLACEHOLDERS_MAX)
+		return err_set(e, E2BIG,
+		    "sandbox: %zu protected paths that may be missing, at "
+		    "most %d are accepted",
+		    count, PLAN_PLACEHOLDERS_MAX);
+	return 0;
+}
+
 int
 decide(const struct decide_request *request,
     const struct decide_ceiling *ceiling, struct plan *plan, struct err *e)
@@ -238,6 +254,8 @@ decide(const struct decide_request *request,
 	if (r < 0)
 		return r;
 	r = fill(request, ceiling, &made, e);
+	if (r == 0)
+		r = check_placeholders(&made, e);
 	if (r < 0) {
 		plan_done(&made);
 		return r;

@@ -14,7 +14,10 @@
 #include "policy/profile.h"
 
 /* Paths of a ceiling. */
-#define PLAN_PATHS_MAX 64
+#define PLAN_PATHS_MAX	      64
+/* Paths of a plan that get a placeholder where they are missing: four for each
+ * of SANDBOX_ROOTS_MAX roots. */
+#define PLAN_PLACEHOLDERS_MAX 256
 
 /* The files that a command sees before paths are mounted in it. */
 enum plan_view {

@@ -491,7 +491,9 @@ config_done(struct config *c)
 int
 config_finish(struct config *c, struct err *e)
 {
-	uint64_t last = c->uid_base + c->limits.sessions_max - 1;
+	/* Sessions that are ending keep theirs: exec counts on twice as many.
+	 */
+	uint64_t last = c->uid_base + 2 * c->limits.sessions_max - 1;
 	const struct config_profile *p = config_profile_of(c);
 
 	if (c->profile != NULL && p == NULL)

@@ -332,10 +332,10 @@ config_finish_refuses_ids_that_meet(void **state)
 	} rows[] = {
 	    {"200000", "199999", 0},
 	    {"200000", "200000", -EINVAL},
-	    {"200000", "200255", -EINVAL},
-	    {"200000", "200256", 0},
-	    {"0xfffeffff", "200000", -EINVAL},
-	    {"0xfffeff00", "200000", 0},
+	    {"200000", "200511", -EINVAL},
+	    {"200000", "200512", 0},
+	    {"0xfffefe01", "200000", -EINVAL},
+	    {"0xfffefe00", "200000", 0},
 	};
 
 	(void)state;
