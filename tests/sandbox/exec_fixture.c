@@ -1,5 +1,6 @@
 #include "tests/sandbox/exec_fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 uid_t fixture_uid;
 char fixture_workspace[64];
+char fixture_place[64];
 
 void
 fixture_options(struct driver_opts *o)
@@ -68,6 +70,39 @@ fixture_wait_dead(struct fixture *f)
 	while (read(f->p.fds[1], data, sizeof data) > 0)
 		;
 	(void)alarm(0);
+}
+
+const char *
+fixture_at(char path[FIXTURE_PATH_MAX], const char *name)
+{
+	(void)snprintf(path, FIXTURE_PATH_MAX, "%s%s", fixture_place, name);
+	return path;
+}
+
+void
+fixture_dir(const char *path, mode_t mode, uid_t owner)
+{
+	assert_true(mkdir(path, mode) == 0 || errno == EEXIST);
+	assert_int_equal(chmod(path, mode), 0);
+	assert_int_equal(chown(path, owner, owner), 0);
+}
+
+void
+fixture_place_make(void)
+{
+	(void)snprintf(fixture_place, sizeof fixture_place,
+	    "/var/lib/sallyport-test-XXXXXX");
+	assert_non_null(mkdtemp(fixture_place));
+	assert_int_equal(chmod(fixture_place, 0755), 0);
+}
+
+void
+fixture_place_remove(void)
+{
+	char command[128];
+
+	(void)snprintf(command, sizeof command, "rm -rf %s", fixture_place);
+	(void)!system(command); /* NOLINT: a directory of our own */
 }
 
 static int

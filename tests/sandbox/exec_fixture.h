@@ -15,6 +15,20 @@ extern uid_t fixture_uid;
 extern char fixture_workspace[64];
 
 /*
+ * A directory of this run alone that the view does not cover, unlike /tmp, made
+ * and removed by these two; root alone can make it. No other run of any suite
+ * is disturbed.
+ */
+extern char fixture_place[64];
+void fixture_place_make(void);
+void fixture_place_remove(void);
+#define FIXTURE_PATH_MAX 128
+/* The path of name, "/..." below it or "" for itself. */
+const char *fixture_at(char path[FIXTURE_PATH_MAX], const char *name);
+/* mkdir, chmod and chown; one that is there is taken. */
+void fixture_dir(const char *path, mode_t mode, uid_t owner);
+
+/*
  * Run tests. With the argument "user" exec runs as a plain user, else as
  * whoever we are. Returns what main returns.
  */

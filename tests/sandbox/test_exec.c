@@ -294,7 +294,7 @@ exec_keeps_no_descriptor_of_what_is_gone(void **state)
 	unsigned int before;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("needs root");
 	driver_expect(&f->d, 1, "echo first", "first\n");
 	before = fds_of(f->d.pid);
 	for (int i = 0; i < 20; i++)

@@ -1,6 +1,5 @@
 /* What a session of sallyport-exec sees of the host, by preset and by who owns
  * the workspace. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,30 +13,20 @@
 
 #include "tests/sandbox/exec_fixture.h"
 
-/* A place that the view does not cover, unlike /tmp; root alone can make it. */
-#define PLACE "/var/lib/sallyport-test"
-
-static void
-make_dir(const char *path, mode_t mode, uid_t owner)
-{
-	assert_true(mkdir(path, mode) == 0 || errno == EEXIST);
-	assert_int_equal(chmod(path, mode), 0);
-	assert_int_equal(chown(path, owner, owner), 0);
-}
-
 static int
 begin_place(void **state)
 {
+	char closed[FIXTURE_PATH_MAX], work[FIXTURE_PATH_MAX];
 	struct driver_opts o;
 
-	if (geteuid() == 0) {
-		make_dir(PLACE, 0755, 0);
-		make_dir(PLACE "/closed", 0700, fixture_uid);
-		make_dir(PLACE "/closed/work", 0755, fixture_uid);
-	}
 	fixture_options(&o);
-	if (geteuid() == 0)
-		o.workspaces[1] = PLACE "/closed/work";
+	if (geteuid() == 0) {
+		fixture_place_make();
+		fixture_dir(fixture_at(closed, "/closed"), 0700, fixture_uid);
+		fixture_dir(fixture_at(work, "/closed/work"), 0755,
+		    fixture_uid);
+		o.workspaces[1] = work;
+	}
 	return fixture_begin_with(state, &o);
 }
 
@@ -47,7 +36,7 @@ end_place(void **state)
 	int r = fixture_end(state);
 
 	if (geteuid() == 0)
-		(void)!system("rm -rf " PLACE); /* NOLINT: our own directory */
+		fixture_place_remove();
 	return r;
 }
 
@@ -55,14 +44,17 @@ static void
 a_workspace_in_a_closed_directory_is_reached(void **state)
 {
 	struct fixture *f = *state;
+	char secret[FIXTURE_PATH_MAX], script[256];
 	int fd;
 
 	if (geteuid() != 0)
-		skip();
-	fd = open(PLACE "/closed/secret", O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+		skip_because("needs root");
+	fd = open(fixture_at(secret, "/closed/secret"),
+	    O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
 	(void)close(fd);
-	driver_expect(&f->d, 1,
-	    "cd " PLACE "/closed/work && echo x > f && cat f && ls ..",
+	(void)snprintf(script, sizeof script,
+	    "cd %s/closed/work && echo x > f && cat f && ls ..", fixture_place);
+	driver_expect(&f->d, 1, script,
 	    fixture_uid == 0 ? "x\nwork\n" : "x\nsecret\nwork\n");
 }
 
@@ -70,20 +62,23 @@ static void
 a_socket_of_the_host_is_covered(void **state)
 {
 	struct fixture *f = *state;
-	struct sockaddr_un un = {.sun_family = AF_UNIX,
-	    .sun_path = PLACE "/socket"};
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char script[256];
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("needs root");
+	(void)snprintf(un.sun_path, sizeof un.sun_path, "%s/socket",
+	    fixture_place);
 	assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof un), 0);
 	assert_int_equal(listen(fd, 1), 0);
 	assert_int_equal(chmod(un.sun_path, 0777), 0);
 	driver_session(&f->d, 2);
-	driver_expect(&f->d, 2,
+	(void)snprintf(script, sizeof script,
 	    "perl -MSocket -e 'socket($u, AF_UNIX, SOCK_STREAM, 0); print "
-	    "connect($u, sockaddr_un(\"" PLACE "/socket\")) ? 1 : 0'",
-	    "0");
+	    "connect($u, sockaddr_un(\"%s\")) ? 1 : 0'",
+	    un.sun_path);
+	driver_expect(&f->d, 2, script, "0");
 	(void)close(fd);
 }
 
@@ -214,41 +209,50 @@ without_landlock_the_mounts_hold(void **state)
 
 /* --- a file system without id-mapped mounts ------------------------------ */
 
-static void
-mount_overlay(const char *dir, uid_t owner)
+static const char *
+mount_overlay(char dir[FIXTURE_PATH_MAX], uid_t owner)
 {
-	char options[128];
+	static const char *const parts[] = {"/lower", "/upper", "/index"};
+	char options[256], path[FIXTURE_PATH_MAX];
 
-	make_dir(PLACE, 0755, 0);
-	make_dir(PLACE "/lower", 0755, owner);
-	make_dir(PLACE "/upper", 0755, owner);
-	make_dir(PLACE "/index", 0755, owner);
-	make_dir(dir, 0755, owner);
+	fixture_place_make();
+	for (size_t i = 0; i < COUNT(parts); i++)
+		fixture_dir(fixture_at(path, parts[i]), 0755, owner);
+	fixture_dir(fixture_at(dir, "/overlay"), 0755, owner);
 	(void)snprintf(options, sizeof options,
-	    "lowerdir=%s,upperdir=%s,workdir=%s", PLACE "/lower",
-	    PLACE "/upper", PLACE "/index");
+	    "lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/index",
+	    fixture_place, fixture_place, fixture_place);
 	assert_int_equal(mount("overlay", dir, "overlay", 0, options), 0);
+	return dir;
+}
+
+static bool
+has_overlay(void)
+{
+	return geteuid() == 0 && fixture_uid == 0;
 }
 
 static int
 begin_overlay(void **state)
 {
+	char dir[FIXTURE_PATH_MAX];
 	struct driver_opts o;
 
 	*state = NULL;
-	if (geteuid() != 0 || fixture_uid != 0)
+	if (!has_overlay())
 		return 0;
-	mount_overlay(PLACE "/overlay", DRIVER_USER);
 	fixture_options(&o);
-	o.workspaces[0] = PLACE "/overlay";
+	o.workspaces[0] = mount_overlay(dir, DRIVER_USER);
 	return fixture_begin_with(state, &o);
 }
 
 static void
 clear_overlay(void)
 {
-	(void)umount2(PLACE "/overlay", MNT_DETACH);
-	(void)!system("rm -rf " PLACE); /* NOLINT: our own directory */
+	char dir[FIXTURE_PATH_MAX];
+
+	(void)umount2(fixture_at(dir, "/overlay"), MNT_DETACH);
+	fixture_place_remove();
 }
 
 static int
@@ -265,29 +269,31 @@ static void
 without_id_maps_a_program_is_the_owner(void **state)
 {
 	struct fixture *f = *state;
+	char path[FIXTURE_PATH_MAX], script[256];
 	struct stat st;
 
 	if (f == NULL)
-		skip();
-	driver_expect(&f->d, 1, "cd " PLACE "/overlay && id -u && echo x > f",
-	    "1234\n");
-	assert_int_equal(stat(PLACE "/overlay/f", &st), 0);
+		skip_because("exec has to be root");
+	(void)snprintf(script, sizeof script,
+	    "cd %s/overlay && id -u && echo x > f", fixture_place);
+	driver_expect(&f->d, 1, script, "1234\n");
+	assert_int_equal(stat(fixture_at(path, "/overlay/f"), &st), 0);
 	assert_int_equal(st.st_uid, DRIVER_USER);
 }
 
 static void
 without_id_maps_a_workspace_of_root_is_refused(void **state)
 {
+	char dir[FIXTURE_PATH_MAX];
 	struct driver *d;
 	struct driver_opts o;
 	int status;
 
 	(void)state;
-	if (geteuid() != 0 || fixture_uid != 0)
-		skip();
-	mount_overlay(PLACE "/overlay", 0);
+	if (!has_overlay())
+		skip_because("exec has to be root");
 	fixture_options(&o);
-	o.workspaces[0] = PLACE "/overlay";
+	o.workspaces[0] = mount_overlay(dir, 0);
 	d = calloc(1, sizeof *d);
 	assert_non_null(d);
 	status = driver_refused(d, &o);

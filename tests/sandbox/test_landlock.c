@@ -93,7 +93,7 @@ every_abi_lets_write_only_where_the_plan_says(void **state)
 
 	(void)state;
 	if (newest == 0)
-		skip();
+		skip_because("needs Landlock");
 	for (unsigned int abi = 1; abi <= newest; abi++)
 		assert_int_equal(confined(abi, true, check_files), 0);
 }
@@ -118,7 +118,7 @@ files_move_between_directories_from_abi_2_on(void **state)
 
 	(void)state;
 	if (newest < 2)
-		skip();
+		skip_because("needs Landlock ABI 2");
 	assert_int_equal(confined(1, true, check_files), 0);
 	assert_int_equal(confined(1, true, check_rename), 2);
 	assert_int_equal(confined(2, true, check_rename), 0);
@@ -138,7 +138,7 @@ truncating_is_writing_from_abi_3_on(void **state)
 
 	(void)state;
 	if (newest < 3)
-		skip();
+		skip_because("needs Landlock ABI 3");
 	assert_int_equal(confined(newest, true, check_truncate), 0);
 }
 
@@ -162,7 +162,7 @@ abstract_sockets_are_scoped_if_asked(void **state)
 
 	(void)state;
 	if (newest < 6)
-		skip();
+		skip_because("needs Landlock ABI 6");
 	assert_int_equal(bind(fd, (struct sockaddr *)&un, 2 + 19), 0);
 	assert_int_equal(listen(fd, 4), 0);
 	assert_int_equal(confined(newest, true, check_abstract), 1);
