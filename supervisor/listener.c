@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 
 /* Connections that wait for accept, also while net is being replaced. */
 #define BACKLOG 1024
@@ -32,6 +33,8 @@ listener_open(struct listen_url *u, struct err *e)
 		return refuse(u, errno, "socket", e);
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0)
 		return refuse(u, errno, "SO_REUSEADDR", e);
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) < 0)
+		return refuse(u, errno, "TCP_NODELAY", e);
 	if (u->addr.ss_family == AF_INET6 &&
 	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) < 0)
 		return refuse(u, errno, "IPV6_V6ONLY", e);

@@ -6,8 +6,9 @@
 
 /*
  * Bind and listen at u, non-blocking and close-on-exec; u then holds the port
- * that was chosen for port 0. Returns the descriptor, or a negative errno with
- * e.
+ * that was chosen for port 0. The socket has TCP_NODELAY, which those accepted
+ * from it inherit, tcp(7): net sends whole frames and may not set options.
+ * Returns the descriptor, or a negative errno with e.
  */
 must_use int listener_open(struct listen_url *u, struct err *e);
 

@@ -10,6 +10,8 @@ import {pause, slow, until, within} from './lib/wait.mjs';
 
 const MIB = 1024 * 1024;
 const EVENTS = 1000;
+// Loaded machines are slow: only the strict run, alone, holds the promise.
+const ABOVE_MS = process.env.SALLYPORT_STRICT ? 5 : 20;
 const TOTAL = 256 * MIB;
 const own = {skip: foreignSkip};
 const piece = Buffer.alloc(64 * 1024, 'x');
@@ -102,9 +104,10 @@ test(`${EVENTS} events, one a millisecond, are passed on at once`, async () => {
 		const ours = await through(client, `sse${i}`);
 		assert.equal(ours.length, EVENTS);
 		best = Math.min(best, p99(ours) - p99(floor));
+		console.log(`p99 ${p99(ours).toFixed(2)} ms, ` +
+			`read directly ${p99(floor).toFixed(2)} ms`);
 	}
-	// Loaded machines are slow; alone it is 5.
-	assert.ok(best <= 20 * slow, `p99 ${best} ms above a direct reader`);
+	assert.ok(best <= ABOVE_MS * slow, `p99 ${best} ms above a direct reader`);
 	await client.close();
 });
 
