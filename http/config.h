@@ -4,8 +4,8 @@
 
 #include <sys/types.h>
 
-#include "http/target.h"
 #include "privsep/msg.h"
+#include "privsep/target.h"
 
 #define PROXY_TEXT_MAX 96
 

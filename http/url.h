@@ -5,7 +5,7 @@
 #include <curl/curl.h>
 
 #include "base/err.h"
-#include "http/target.h"
+#include "privsep/target.h"
 
 /* All owned. Zero bytes are none. */
 struct url {

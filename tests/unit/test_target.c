@@ -1,4 +1,4 @@
-#include "http/target.h"
+#include "privsep/target.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * The guard: whether the host of a URL, and the addresses that it has, may be
  * connected to. Pure; every way to write an address ends up here.
  */
-#ifndef HTTP_TARGET_H
-#define HTTP_TARGET_H
+#ifndef PRIVSEP_TARGET_H
+#define PRIVSEP_TARGET_H
 
 #include "privsep/http_policy.h"
 

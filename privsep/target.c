@@ -1,4 +1,4 @@
-#include "http/target.h"
+#include "privsep/target.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
