@@ -21,14 +21,9 @@ static const struct {
 	enum condition condition;
 	const char *reason;
 } rows[] = {
-    {CAP_SYS_ADMIN, ALWAYS, "namespaces and mounts of sessions"},
-    {CAP_SYS_CHROOT, ALWAYS, "setns into a session's mounts"},
-    {CAP_SETPCAP, ALWAYS, "empty the bounding set of inits"},
-    {CAP_SETUID, AS_ROOT, "ids of children, user namespace maps"},
-    {CAP_SETGID, AS_ROOT, "the same for groups"},
-    {CAP_KILL, AS_ROOT, "end inits, which have their child's id"},
-    {CAP_NET_ADMIN, WITHOUT_USERNS, "loopback of a session's network"},
-    {CAP_SETFCAP, FOREIGN_OWNER, "an id map that holds uid 0"},
+#define EXEC_CAP(name, when, reason) {CAP_##name, when, reason},
+#include "privsep/exec_caps.def"
+#undef EXEC_CAP
 };
 
 static bool

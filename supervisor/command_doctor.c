@@ -1,31 +1,21 @@
 #include "supervisor/command.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "privsep/layer.h"
-#include "supervisor/confine.h"
-#include "supervisor/handover.h"
+#include "supervisor/config.h"
+#include "supervisor/host_probe.h"
 #include "supervisor/host_report.h"
-#include "supervisor/role.h"
 
-#define REPORT_MS  20000 /* exec's report takes some tens */
 #define REPORT_MAX (32u * 1024u)
 
 struct doctor {
 	bool json, help;
 	struct config config;
-	struct workspaces workspaces;
-	struct binary exec;
-	int null_fd;
-	char probe[4096 + 1];
+	char probe[HOST_PROBE_SIZE];
 };
 
 static const char usage[] =
@@ -82,75 +72,6 @@ parse(struct doctor *d, int argc, char **argv)
 }
 
 static int
-open_all(struct doctor *d, struct err *e)
-{
-	int r = config_finish(&d->config, e);
-
-	if (r == 0)
-		r = workspaces_open(&d->workspaces, &d->config.workspaces, true,
-		    e);
-	if (r == 0)
-		r = binary_open(&d->exec, "exec", "sallyport-exec", e);
-	if (r < 0)
-		return r;
-	d->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	return d->null_fd < 0 ? err_errno(e, errno, "/dev/null") : 0;
-}
-
-/* Wait for ROLE_READY, the only message of exec. */
-static int
-receive(struct doctor *d, struct role_process *p, struct err *e)
-{
-	struct pollfd slot = {.fd = channel_fd(p->channel), .events = POLLIN};
-	struct msg m;
-	int r;
-
-	do
-		r = poll(&slot, 1, REPORT_MS);
-	while (r < 0 && errno == EINTR);
-	if (r <= 0)
-		return err_set(e, ETIMEDOUT, "exec did not report");
-	r = channel_recv(p->channel, &m, e);
-	if (r <= 0)
-		return err_set(e, EPIPE, "exec ended without a report");
-	if (m.type == MSG_ROLE_READY)
-		(void)snprintf(d->probe, sizeof d->probe, "%.*s",
-		    (int)m.u.role_ready.probe.len,
-		    (const char *)m.u.role_ready.probe.data);
-	r = m.type == MSG_ROLE_READY ? 0 : err_set(e, EPROTO, "not a report");
-	msg_done(&m);
-	return r;
-}
-
-/* Confined as the supervisor is: exec has no more rights here than there. */
-static int
-ask(struct doctor *d, struct err *e)
-{
-	const struct server server = {.config = &d->config,
-	    .workspaces = &d->workspaces,
-	    .exec = &d->exec,
-	    .null_fd = d->null_fd,
-	    .probe = true};
-	const struct role_start how = {.binary_fd = d->exec.fd,
-	    .null_fd = d->null_fd};
-	struct role_process p;
-	int status, r = confine_self(layer_try_userns() == 0, e);
-
-	if (r < 0)
-		return r;
-	role_init(&p, ROLE_EXEC);
-	r = role_start(&p, &how, e);
-	if (r < 0)
-		return r;
-	r = handover_exec(&server, p.channel);
-	r = r < 0 ? err_errno(e, -r, "exec_config") : receive(d, &p, e);
-	role_kill(&p);
-	(void)waitpid(p.pid, &status, WNOWAIT);
-	(void)role_reap(&p, &status);
-	return r;
-}
-
-static int
 print(const struct doctor *d)
 {
 	struct utsname name = {0};
@@ -175,11 +96,8 @@ static int
 examine(struct doctor *d)
 {
 	struct err e = {0};
-	int r = open_all(d, &e);
 
-	if (r == 0)
-		r = ask(d, &e);
-	if (r < 0) {
+	if (host_probe(&d->config, d->probe, &e) < 0) {
 		complain(e.text);
 		return HOST_CANNOT_SERVE;
 	}
@@ -189,7 +107,7 @@ examine(struct doctor *d)
 int
 command_doctor(int argc, char **argv)
 {
-	struct doctor d = {.exec = {.fd = -1}, .null_fd = -1};
+	struct doctor d = {0};
 	int code = HOST_CANNOT_SERVE;
 
 	if (config_init(&d.config) < 0)
@@ -201,9 +119,6 @@ command_doctor(int argc, char **argv)
 		    fputs(usage, stdout) < 0 ? HOST_CANNOT_SERVE : HOST_WHOLE;
 	else
 		code = examine(&d);
-	fd_close(&d.null_fd);
-	binary_close(&d.exec);
-	workspaces_done(&d.workspaces);
 	config_done(&d.config);
 	return code;
 }

@@ -13,19 +13,12 @@
 #include "privsep/lockdown.h"
 #include "privsep/privdrop.h"
 
-struct kept {
-	unsigned int cap;
-	bool effective;	     /* used by the supervisor itself */
-	bool without_userns; /* only if the host has no user namespaces */
-	const char *reason;
-};
-
 /*
  * Under no_new_privs an execve by root gives no capability that the caller
  * lacks, so what a role needs must be permitted here. None of these passes
  * file permissions: CAP_DAC_* and CAP_FOWNER end before the first role starts.
  */
-static const struct kept kept[] = {
+static const struct confine_cap kept[] = {
     {CAP_SYS_ADMIN, false, false, "net, exec: namespaces and mounts"},
     {CAP_SYS_CHROOT, false, false, "exec: joining a session's namespaces"},
     {CAP_SETUID, false, false, "net, exec: own user ids; id maps of children"},
@@ -36,6 +29,12 @@ static const struct kept kept[] = {
     {CAP_NET_ADMIN, false, true, "exec: loopback of a session's network"},
     {CAP_SETFCAP, false, false, "exec: id maps that hold the host's root"},
 };
+
+const struct confine_cap *
+confine_cap_row(size_t i)
+{
+	return i < sizeof kept / sizeof kept[0] ? &kept[i] : NULL;
+}
 
 uint64_t
 confine_role_caps(bool userns)

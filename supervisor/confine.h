@@ -3,10 +3,22 @@
 #define SUPERVISOR_CONFINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+
+/* A capability that the server keeps when it runs as root. */
+struct confine_cap {
+	unsigned int cap;
+	bool effective;	     /* used by the supervisor itself */
+	bool without_userns; /* only if the host has no user namespaces */
+	const char *reason;
+};
+
+/* Row i of them, or NULL behind the last. */
+const struct confine_cap *confine_cap_row(size_t i);
 
 /*
  * The capabilities, a bit each, that roles need to be born with when the

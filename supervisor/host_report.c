@@ -5,8 +5,7 @@
 
 #include "privsep/layer.h"
 
-#define UNTRIED	  "untried"
-#define VALUE_MAX 32 /* bytes of a value, the final NUL included */
+#define UNTRIED "untried"
 
 static const struct {
 	const char *key, *words;
@@ -21,12 +20,12 @@ static const struct {
 
 /* The value of a key; "untried" if it is not there. */
 static void
-value_of(const struct host *h, const char *key, char out[VALUE_MAX])
+value_of(const struct host *h, const char *key, char out[HOST_VALUE_MAX])
 {
 	const char *at = (const char *)h->probe.data, *end = at + h->probe.len;
 	size_t key_len = strlen(key);
 
-	(void)snprintf(out, VALUE_MAX, "%s", UNTRIED);
+	(void)snprintf(out, HOST_VALUE_MAX, "%s", UNTRIED);
 	while (at < end) {
 		size_t left = (size_t)(end - at);
 		const char *blank = memchr(at, ' ', left);
@@ -34,7 +33,7 @@ value_of(const struct host *h, const char *key, char out[VALUE_MAX])
 
 		if (len > key_len && memcmp(at, key, key_len) == 0 &&
 		    at[key_len] == '=') {
-			(void)snprintf(out, VALUE_MAX, "%.*s",
+			(void)snprintf(out, HOST_VALUE_MAX, "%.*s",
 			    (int)(len - key_len - 1), at + key_len + 1);
 			return;
 		}
@@ -61,7 +60,7 @@ enum host_judgement
 host_judge(const struct host *h)
 {
 	enum host_judgement judgement = HOST_WHOLE;
-	char value[VALUE_MAX];
+	char value[HOST_VALUE_MAX];
 
 	value_of(h, services[0].key, value);
 	if (!is_good(value))
@@ -93,7 +92,7 @@ static int
 put_layer(const struct host *h, uint32_t layer, struct buf *out)
 {
 	const struct layer_row *row = layer_row(layer);
-	char value[VALUE_MAX], why[LAYER_USERNS_WHY_MAX];
+	char value[HOST_VALUE_MAX], why[LAYER_USERNS_WHY_MAX];
 
 	value_of(h, row->key, value);
 	if (is_good(value) && layer == LAYER_LANDLOCK)
@@ -123,7 +122,7 @@ words_of_key(const char *key)
 static int
 put_service(const struct host *h, size_t i, struct buf *out)
 {
-	char value[VALUE_MAX];
+	char value[HOST_VALUE_MAX];
 
 	value_of(h, services[i].key, value);
 	if (is_good(value))
@@ -132,6 +131,57 @@ put_service(const struct host *h, size_t i, struct buf *out)
 		return buf_printf(out, "untried  %s\n", services[i].words);
 	return buf_printf(out, "refused  %s: needs %s\n", services[i].words,
 	    words_of_key(value));
+}
+
+/* --- item by item --------------------------------------------------------- */
+
+static void
+fill_layer(const struct host *h, uint32_t layer, struct host_item *out)
+{
+	const struct layer_row *row = layer_row(layer);
+	char why[LAYER_USERNS_WHY_MAX];
+
+	value_of(h, row->key, out->value);
+	out->name = row->words;
+	out->needed_by = row->needed_by;
+	out->state = "works";
+	if (is_good(out->value))
+		return;
+	out->state = strcmp(out->value, UNTRIED) == 0 ? UNTRIED : "missing";
+	(void)snprintf(out->remedy, sizeof out->remedy, "%s",
+	    remedy_of(layer, why));
+}
+
+static void
+fill_service(const struct host *h, size_t i, struct host_item *out)
+{
+	value_of(h, services[i].key, out->value);
+	out->name = services[i].words;
+	out->needed_by = "";
+	out->state = "works";
+	if (is_good(out->value))
+		return;
+	out->state = strcmp(out->value, UNTRIED) == 0 ? UNTRIED : "refused";
+	(void)snprintf(out->remedy, sizeof out->remedy, "needs %s",
+	    words_of_key(out->value));
+}
+
+bool
+host_item_get(const struct host *h, size_t i, struct host_item *out)
+{
+	size_t n = 0;
+
+	*out = (struct host_item){0};
+	for (uint32_t layer = LAYER_NONE + 1; layer < LAYER_COUNT; layer++) {
+		if (!counts(h, layer) || n++ != i)
+			continue;
+		fill_layer(h, layer, out);
+		return true;
+	}
+	if (i - n >= SERVICES)
+		return false;
+	fill_service(h, i - n, out);
+	return true;
 }
 
 int
@@ -159,7 +209,7 @@ put_layer_json(const struct host *h, uint32_t layer, const char *comma,
     struct buf *out)
 {
 	const struct layer_row *row = layer_row(layer);
-	char value[VALUE_MAX], why[LAYER_USERNS_WHY_MAX];
+	char value[HOST_VALUE_MAX], why[LAYER_USERNS_WHY_MAX];
 	bool good;
 
 	value_of(h, row->key, value);
@@ -189,7 +239,7 @@ host_put_json(const struct host *h, struct buf *out)
 	if (r == 0)
 		r = buf_printf(out, "],\"services\":{");
 	for (size_t i = 0; i < SERVICES && r == 0; i++) {
-		char value[VALUE_MAX];
+		char value[HOST_VALUE_MAX];
 
 		value_of(h, services[i].key, value);
 		r = buf_printf(out, "%s\"%s\":%s%s%s", i == 0 ? "" : ",",
