@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 int
@@ -86,11 +87,27 @@ mount_writable(const char *path, struct err *e)
 }
 
 int
+mount_is_root(int fd)
+{
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) < 0)
+		return -errno;
+	return (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+int
 mount_pin(const char *path, bool read_only, struct err *e)
 {
-	scoped_fd fd = mount_clone(AT_FDCWD, path, e);
+	scoped_fd at = open(path, O_PATH | O_CLOEXEC), fd = -1;
 	int r;
 
+	if (at < 0)
+		return err_errno(e, errno, "open %s", path);
+	r = read_only ? 0 : mount_is_root(at);
+	if (r != 0)
+		return r < 0 ? err_errno(e, -r, "look at %s", path) : 0;
+	fd = mount_clone(at, "", e);
 	if (fd < 0)
 		return fd;
 	if (read_only) {
@@ -98,7 +115,8 @@ mount_pin(const char *path, bool read_only, struct err *e)
 		if (r < 0)
 			return r;
 	}
-	return mount_attach(fd, path, e);
+	r = mount_attach_at(fd, at);
+	return r < 0 ? err_errno(e, -r, "mount on %s", path) : 0;
 }
 
 /* pivot_root(".", ".") stacks the old root on the new one, from where it is

@@ -45,8 +45,15 @@ must_use int mount_read_only(const char *path, struct err *e);
 /* Take that back. */
 must_use int mount_writable(const char *path, struct err *e);
 
+/* Whether the file or directory that an O_PATH descriptor is is the root of a
+ * mount: then it can be neither renamed nor removed. 1 or 0, or a negative
+ * errno. */
+must_use int mount_is_root(int fd);
+
 /* Make path, a file or directory, a mount point of its own, so that it can be
- * neither renamed nor removed, and read-only if asked. */
+ * neither renamed nor removed, and read-only if asked. A mount that is there
+ * and need not be read-only is left: another would bring copies of all mounts
+ * below it, and as many again with each pin to come. */
 must_use int mount_pin(const char *path, bool read_only, struct err *e);
 
 /* Make the working directory, which must be the root of a mount, the root,

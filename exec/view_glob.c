@@ -6,11 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
 #include "exec/view_find.h"
+#include "exec/view_pin.h"
 #include "exec/view_plan.h"
 #include "exec/worker_dents.h"
 #include "policy/glob.h"
@@ -18,12 +20,15 @@
 /* Bounds of all patterns of one start together. */
 #define DEPTH_MAX   64
 #define ENTRIES_MAX 200000
-#define MASKS_MAX   1024
+#define MOUNTS_MAX  2048 /* masks and pinned directories */
 #define TIME_MAX_MS 3000
 
 /* A directory that is being read. */
 struct level {
 	int fd; /* owned */
+	/* Once something in it is masked: where it is in the view, since it
+	 * may have become a mount of its own. Owned, O_PATH; -1 before. */
+	int at;
 	size_t path_len;
 	int64_t next; /* behind the entry that was taken last */
 };
@@ -32,7 +37,7 @@ struct walk {
 	struct view_plan *view;
 	const struct plan_glob *glob;
 	int64_t end_ms;
-	size_t entries, masks;
+	size_t entries, mounts;
 	struct level levels[DEPTH_MAX];
 	size_t depth;		   /* levels in use */
 	char path[PATH_LEN_MAX];   /* of the entry that was taken last */
@@ -48,12 +53,15 @@ now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+#define OPEN_READ (O_RDONLY | O_DIRECTORY)
+
+/* As the child, or as ourselves where that is refused: view_find.c. */
 static int
-open_dir(const struct order *o, int dir, const char *name)
+open_at(const struct order *o, int dir, const char *name, int flags)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 	int fd;
 
+	flags |= O_NOFOLLOW | O_CLOEXEC;
 	view_find_as_child(o);
 	fd = openat(dir, name, flags);
 	fd = fd < 0 ? -errno : fd;
@@ -65,29 +73,159 @@ open_dir(const struct order *o, int dir, const char *name)
 	return fd;
 }
 
+/* made: mounts, or a negative errno. */
+static int
+count(struct walk *w, int made)
+{
+	if (made < 0)
+		return made;
+	w->mounts += (size_t)made;
+	return w->mounts > MOUNTS_MAX ? -E2BIG : 0;
+}
+
 static int
 mask(struct walk *w, int at, bool directory)
 {
-	if (++w->masks > MASKS_MAX)
-		return -E2BIG;
-	return view_scratch_mask(&w->view->scratch, at, directory);
+	int r = count(w, 1);
+
+	return r < 0 ? r : view_scratch_mask(&w->view->scratch, at, directory);
+}
+
+/* --- holding what leads to a mask ----------------------------------------- */
+
+/* The name of levels[i] in the directory before it. */
+static void
+name_of(const struct walk *w, size_t i, char name[NAME_MAX + 1])
+{
+	const char *start = w->path + w->levels[i - 1].path_len;
+	size_t len = w->levels[i].path_len - w->levels[i - 1].path_len;
+
+	if (start[0] == '/') {
+		start++;
+		len--;
+	}
+	memcpy(name, start, len);
+	name[len] = '\0';
+}
+
+/* Whether what was found is what is being read: another program may move
+ * things about. */
+static int
+check_same(int at, int fd)
+{
+	struct stat a, b;
+
+	if (fstat(at, &a) < 0 || fstat(fd, &b) < 0)
+		return -errno;
+	return a.st_dev == b.st_dev && a.st_ino == b.st_ino ? 0 : -ESTALE;
+}
+
+static bool
+is_writable(const struct walk *w, const struct level *l)
+{
+	struct bytes path = {.data = (const uint8_t *)w->path,
+	    .len = l->path_len};
+
+	return plan_access(w->view->order->plan, path).access == PLAN_WRITE;
+}
+
+/* The directory of levels[i], in one that is held already: held too, if it
+ * could be renamed. */
+static int
+hold_level(struct walk *w, size_t i)
+{
+	const struct order *o = w->view->order;
+	const struct level *above = &w->levels[i - 1];
+	struct level *l = &w->levels[i];
+	char name[NAME_MAX + 1];
+	scoped_fd at = -1;
+	int r;
+
+	name_of(w, i, name);
+	at = open_at(o, above->at, name, O_PATH);
+	r = at < 0 ? at : check_same(at, l->fd);
+	if (r < 0)
+		return r;
+	r = is_writable(w, above) ? view_pin(at) : 0;
+	if (r == 1) {
+		(void)close(at);
+		at = open_at(o, above->at, name, O_PATH);
+	}
+	r = count(w, r);
+	if (r < 0 || at < 0)
+		return r < 0 ? r : at;
+	l->at = fd_take(&at);
+	return 0;
+}
+
+/* The first: the pattern's directory, and what leads to it. */
+static int
+hold_base(struct walk *w)
+{
+	struct level *l = &w->levels[0];
+	struct view_place place;
+	char path[PATH_LEN_MAX];
+	scoped_fd at = -1;
+	int r = count(w, view_pin_way(w->view, w->path, l->path_len));
+
+	if (r < 0)
+		return r;
+	memcpy(path, w->path, l->path_len);
+	path[l->path_len] = '\0';
+	r = view_find(w->view->order, w->view->root, path, &place);
+	if (r < 0)
+		return r;
+	at = place.fd;
+	r = place.found == VIEW_FOUND ? check_same(at, l->fd) : -ESTALE;
+	if (r == 0)
+		l->at = fd_take(&at);
+	return r;
+}
+
+/* Before something in the deepest level is masked. From above, so that no
+ * mask is copied with a directory. */
+static int
+hold_way(struct walk *w)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < w->depth && r == 0; i++)
+		if (w->levels[i].at < 0)
+			r = i == 0 ? hold_base(w) : hold_level(w, i);
+	return r;
+}
+
+/* Whether the entry of the deepest level has gone since it was read. */
+static bool
+is_gone(const struct walk *w, const char *name)
+{
+	scoped_fd at =
+	    open_at(w->view->order, w->levels[w->depth - 1].fd, name, O_PATH);
+
+	return at == -ENOENT;
 }
 
 /* Mask the entry called name of the deepest level. */
 static int
 mask_entry(struct walk *w, const char *name)
 {
-	const struct level *l = &w->levels[w->depth - 1];
 	struct stat st;
 	scoped_fd at = -1;
+	int r = hold_way(w);
 
-	at = openat(l->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (r == -ESTALE || r == -ENOENT)
+		return is_gone(w, name) ? 0 : -ESTALE;
+	if (r < 0)
+		return r;
+	at = open_at(w->view->order, w->levels[w->depth - 1].at, name, O_PATH);
 	if (at < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return at == -ENOENT ? 0 : at;
 	if (fstat(at, &st) < 0)
 		return -errno;
 	return mask(w, at, S_ISDIR(st.st_mode));
 }
+
+/* --- the walk ------------------------------------------------------------- */
 
 /* Append name to the path of the deepest level. False if that is too long for
  * any name of a program. */
@@ -121,7 +259,7 @@ push(struct walk *w, int fd)
 		(void)close(fd);
 		return -E2BIG;
 	}
-	*l = (struct level){.fd = fd, .path_len = strlen(w->path)};
+	*l = (struct level){.fd = fd, .at = -1, .path_len = strlen(w->path)};
 	w->depth++;
 	worker_dents_reset(&w->dents);
 	return 0;
@@ -138,7 +276,7 @@ descend(struct walk *w, const char *name)
 	if (is_kernels(w->path) ||
 	    (w->glob->scan_depth > 0 && w->depth >= w->glob->scan_depth))
 		return 0;
-	fd = open_dir(w->view->order, l->fd, name);
+	fd = open_at(w->view->order, l->fd, name, OPEN_READ);
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
 		return 0;
 	if (fd == -EACCES)
@@ -181,11 +319,29 @@ advance(struct walk *w)
 		return visit(w, &entry);
 	}
 	(void)close(l->fd);
+	fd_close(&l->at);
 	worker_dents_reset(&w->dents);
 	if (--w->depth == 0)
 		return 0;
 	l = &w->levels[w->depth - 1];
 	return lseek(l->fd, l->next, SEEK_SET) < 0 ? -errno : 0;
+}
+
+/* Mask the pattern's directory, or what stands in its way. */
+static int
+mask_base(struct walk *w)
+{
+	struct view_place place;
+	scoped_fd at = -1;
+	int r = count(w, view_pin_way(w->view, w->path, w->glob->base_len));
+
+	if (r == 0)
+		r = view_find(w->view->order, w->view->root, w->path, &place);
+	if (r < 0)
+		return r;
+	at = place.fd;
+	return place.found == VIEW_MISSING ? 0
+					   : mask(w, at, S_ISDIR(place.mode));
 }
 
 /* Open the directory before the first wildcard. What stands in the way there
@@ -203,15 +359,13 @@ open_base(struct walk *w)
 	if (r < 0)
 		return r;
 	at = place.fd;
-	if (place.found == VIEW_MISSING)
-		return 0;
 	if (place.found == VIEW_BLOCKED)
-		return mask(w, at, S_ISDIR(place.mode));
-	if (!S_ISDIR(place.mode))
+		return mask_base(w);
+	if (place.found == VIEW_MISSING || !S_ISDIR(place.mode))
 		return 0;
-	fd = open_dir(w->view->order, at, ".");
+	fd = open_at(w->view->order, at, ".", OPEN_READ);
 	if (fd == -EACCES && w->glob->base_len > 1)
-		return mask(w, at, true);
+		return mask_base(w);
 	return fd < 0 ? fd : push(w, fd);
 }
 

@@ -9,6 +9,7 @@
 
 #include "exec/mount.h"
 #include "exec/view_find.h"
+#include "exec/view_pin.h"
 
 /* --- what a path takes ---------------------------------------------------- */
 
@@ -27,10 +28,8 @@ rank(enum plan_access access)
 	return 2;
 }
 
-/* "/" is never mounted, and what has the access of the directory around it is
- * right already. */
-static bool
-takes_nothing(const struct plan_path *p)
+bool
+view_plan_takes_nothing(const struct plan_path *p)
 {
 	return p->path[1] == '\0' || rank(p->access) == rank(p->around);
 }
@@ -38,7 +37,8 @@ takes_nothing(const struct plan_path *p)
 static bool
 takes_source(const struct plan_path *p)
 {
-	return p->in_view || (!takes_nothing(p) && p->access != PLAN_DENY);
+	return p->in_view ||
+	       (!view_plan_takes_nothing(p) && p->access != PLAN_DENY);
 }
 
 static bool
@@ -61,7 +61,8 @@ needs_scratch(const struct plan *plan)
 		return true;
 	/* What is to be read-only may prove to be a link, which is masked. */
 	for (size_t i = 0; i < plan->path_count; i++)
-		if (!takes_nothing(&plan->paths[i]) && is_less(&plan->paths[i]))
+		if (!view_plan_takes_nothing(&plan->paths[i]) &&
+		    is_less(&plan->paths[i]))
 			return true;
 	return false;
 }
@@ -329,54 +330,17 @@ give(struct view_plan *v, const struct plan_path *p, int source)
 	return place.found == VIEW_FOUND ? mount_attach_at(source, at) : 0;
 }
 
-/* The longest path of the plan that holds paths[index]. */
-static size_t
-parent_len(const struct plan *plan, size_t index)
-{
-	struct bytes path = bytes_of(plan->paths[index].path);
-
-	for (size_t i = index; i-- > 0;) {
-		struct bytes p = bytes_of(plan->paths[i].path);
-
-		if (profile_is_in(path, p))
-			return p.len == 1 ? 0 : p.len;
-	}
-	return 0;
-}
-
-/* Directories on the way to what is protected, from the writable one that
- * holds them: each a mount of its own, or it could be renamed and another put
- * in its place. */
+/* Of what is protected in something writable. */
 static int
-pin_way(const struct view_plan *v, size_t index)
+pin_way(const struct view_plan *v, const struct plan_path *p)
 {
-	const struct plan *plan = v->order->plan;
-	const char *path = plan->paths[index].path;
-	char part[PATH_LEN_MAX];
+	size_t dir = (size_t)(strrchr(p->path, '/') - p->path);
+	int r;
 
-	if (plan->paths[index].around != PLAN_WRITE)
+	if (p->around != PLAN_WRITE)
 		return 0;
-	for (size_t i = parent_len(plan, index) + 1; path[i] != '\0'; i++) {
-		struct view_place place;
-		scoped_fd at = -1, tree = -1;
-		int r;
-
-		if (path[i] != '/' || i >= sizeof part)
-			continue;
-		memcpy(part, path, i);
-		part[i] = '\0';
-		r = view_find(v->order, v->root, part, &place);
-		if (r < 0)
-			return r;
-		at = place.fd;
-		if (place.found != VIEW_FOUND)
-			return 0; /* the path itself will meet that, too */
-		tree = mount_clone(at, "", NULL);
-		r = tree < 0 ? tree : mount_attach_at(tree, at);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	r = view_pin_way(v, p->path, dir);
+	return r < 0 ? r : 0;
 }
 
 /* It is there, or something is in the way: then that is masked. */
@@ -428,11 +392,11 @@ apply_paths(struct view_plan *v)
 
 		if (takes_source(p))
 			source = v->sources[next++];
-		if (p->in_view || (!takes_nothing(p) && !is_less(p)))
+		if (p->in_view || (!view_plan_takes_nothing(p) && !is_less(p)))
 			r = give(v, p, source);
-		else if (!takes_nothing(p))
-			r = pin_way(v, i);
-		if (r == 0 && !takes_nothing(p) && is_less(p))
+		else if (!view_plan_takes_nothing(p))
+			r = pin_way(v, p);
+		if (r == 0 && !view_plan_takes_nothing(p) && is_less(p))
 			r = take(v, i, source);
 		fd_close(&source);
 	}

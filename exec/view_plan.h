@@ -25,6 +25,10 @@ struct view_plan {
 	size_t source_count;
 };
 
+/* Whether a path of a plan needs no mount: "/", and what has the access of the
+ * directory around it. */
+bool view_plan_takes_nothing(const struct plan_path *p);
+
 /* Before the child's own /proc is mounted. 0 or a negative errno. */
 must_use int view_plan_begin(struct view_plan *v, const struct order *o);
 
@@ -35,8 +39,9 @@ must_use int view_plan_begin(struct view_plan *v, const struct order *o);
 must_use int view_plan_paths(struct view_plan *v);
 
 /*
- * view_glob.c: mask what the plan's patterns deny. 0; -E2BIG if too many files
- * had to be looked through, or masked; -ETIMEDOUT if it takes too long;
+ * view_glob.c: mask what the plan's patterns deny, and pin what leads to it. 0;
+ * -E2BIG if too many files had to be looked through, or masked; -ETIMEDOUT if
+ * it takes too long; -ESTALE if a directory with matches was moved meanwhile;
  * another negative errno.
  */
 must_use int view_plan_globs(struct view_plan *v);

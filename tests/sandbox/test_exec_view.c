@@ -83,6 +83,41 @@ a_socket_of_the_host_is_covered(void **state)
 }
 
 static int
+begin_protected(void **state)
+{
+	static char paths[4][FIXTURE_PATH_MAX];
+	char dir[FIXTURE_PATH_MAX];
+	struct driver_opts o;
+
+	fixture_options(&o);
+	for (size_t i = 0; i < 4; i++) {
+		(void)snprintf(paths[i], sizeof paths[i], "%s/a/b/%zu",
+		    fixture_workspace, i);
+		o.protected_paths[i] = paths[i];
+	}
+	(void)snprintf(dir, sizeof dir, "%s/a", fixture_workspace);
+	fixture_dir(dir, 0755, fixture_uid);
+	(void)snprintf(dir, sizeof dir, "%s/a/b", fixture_workspace);
+	fixture_dir(dir, 0755, fixture_uid);
+	for (size_t i = 0; i < 4; i++)
+		fixture_dir(paths[i], 0755, fixture_uid);
+	return fixture_begin_with(state, &o);
+}
+
+static void
+protected_paths_are_read_only_and_few_mounts(void **state)
+{
+	struct fixture *f = *state;
+	char script[256];
+
+	(void)snprintf(script, sizeof script,
+	    "cd %s; (touch a/b/3/x || mv a z || mv a/b a/z) 2>/dev/null; "
+	    "echo $?; touch a/b/x a/x; grep -c /a /proc/self/mountinfo",
+	    fixture_workspace);
+	driver_expect(&f->d, 1, script, "1\n6\n");
+}
+
+static int
 begin_preset(void **state, enum preset preset, enum network network)
 {
 	struct driver_opts o;
@@ -311,6 +346,8 @@ main(int argc, char **argv)
 		end_place),
 	    cmocka_unit_test_setup_teardown(a_socket_of_the_host_is_covered,
 		begin_place, end_place),
+	    FIXTURE_WITH(protected_paths_are_read_only_and_few_mounts,
+		begin_protected),
 	    FIXTURE_WITH(strict_shows_programs_and_workspaces_alone,
 		begin_strict),
 	    FIXTURE_WITH(open_is_the_servers_own_user_and_files, begin_open),

@@ -142,6 +142,25 @@ static const struct row rows[] = {
 	"mkdir -p c; echo k > c/k.env; chmod 0 c",
 	{ROOT(READ), WORK(WRITE), GLOB("**/*.env")},
 	TRY("chmod 755 c; cat c/k.env"), "no\n"},
+    {"a denied path below two writable ones", "mkdir -p a/b; echo k > a/b/k",
+	{ROOT(READ), WORK(WRITE), AT(WRITE, "a"), AT(DENY, "a/b")},
+	TRY("cat a/b/k") TRY("mv a c") TRY("touch a/f"), "no\nno\nyes\n"},
+    {"a pattern's directory that could be renamed",
+	"mkdir -p p/q; echo k > p/q/x.env",
+	{ROOT(READ), WORK(WRITE), GLOB("p/q/*.env")},
+	TRY("mv p r") TRY("mv p/q p/r") TRY("cat p/q/x.env")
+	    TRY("touch p/q/f p/g"),
+	"no\nno\nno\nyes\n"},
+    {"directories on the way to a match",
+	"mkdir -p p/q/r p/s/t; echo k > p/q/r/key; echo k > p/key",
+	{ROOT(READ), WORK(WRITE), GLOB("p/*/*/key"), GLOB("*/key")},
+	TRY("mv p/q/r p/q/z") TRY("mv p/q p/z") TRY("mv p z")
+	    TRY("mv p/s/t p/s/u && mv p/s p/v") TRY("cat p/key p/q/r/key"),
+	"no\nno\nno\nyes\nno\n"},
+    {"a match in a directory that is closed to others",
+	"mkdir -p c/d; echo k > c/d/k.env; chmod 700 c c/d",
+	{ROOT(READ), WORK(WRITE), GLOB("**/*.env")},
+	TRY("cat c/d/k.env") TRY("mv c e") TRY("touch c/d/l"), "no\nno\nyes\n"},
     {"the minimal root", "echo k > k", {MINIMAL, WORK(READ)},
 	TRY("cat k") TRY("touch f") TRY("test -e /tmp/home")
 	    TRY("test -e /var -o -e /root -o -e /etc/shadow") TRY("ls /dev/shm")
@@ -237,6 +256,49 @@ exists(const char *name, struct stat *st)
 
 	(void)snprintf(path, sizeof path, "%s/%s", fixture_workspace, name);
 	return lstat(path, st) == 0;
+}
+
+/* What is moved away in one start would be in the open in the next. */
+static void
+what_leads_to_a_match_stays_for_the_next_start(void **state)
+{
+	static const struct driver_entry entries[] = {ROOT(READ), WORK(WRITE),
+	    GLOB("dir/*.env")};
+	const struct row moves = {"", NULL,
+	    {entries[0], entries[1], entries[2]}, "mv dir dir2; echo ok", ""};
+	const struct row reads = {"", NULL,
+	    {entries[0], entries[1], entries[2]},
+	    "cat dir/k.env dir2/k.env; echo ok", ""};
+	struct fixture *f = *state;
+
+	run_free(f, CLEAN "; mkdir dir; echo k > dir/k.env");
+	start_row(f, &moves);
+	driver_wait_gone(&f->d, &f->p);
+	assert_string_equal(f->p.out, "ok\n");
+	start_row(f, &reads);
+	driver_wait_gone(&f->d, &f->p);
+	assert_string_equal(f->p.out, "ok\n");
+	run_free(f, CLEAN);
+}
+
+/* Each pin that copied the mounts below it would double their number. */
+static void
+many_denied_files_of_one_directory_are_few_mounts(void **state)
+{
+	static const char *const names[] = {"a/b/1", "a/b/2", "a/b/3", "a/b/4",
+	    "a/b/5", "a/b/6", "a/b/7"};
+	struct row row = {"", NULL, {ROOT(READ), WORK(WRITE)},
+	    "grep -c a/b /proc/self/mountinfo", ""};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < COUNT(names); i++)
+		row.entries[i + 2] = (struct driver_entry)AT(DENY, names[i]);
+	run_free(f, CLEAN "; mkdir -p a/b; touch a/b/1 a/b/2 a/b/3 a/b/4 "
+			  "a/b/5 a/b/6 a/b/7");
+	start_row(f, &row);
+	driver_wait_gone(&f->d, &f->p);
+	assert_string_equal(f->p.out, "8\n");
+	run_free(f, CLEAN);
 }
 
 static const struct row waiting = {"waiting", NULL, {WORKSPACE_WRITE},
@@ -448,6 +510,8 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    FIXTURE(every_row_prints_what_it_should),
+	    FIXTURE(what_leads_to_a_match_stays_for_the_next_start),
+	    FIXTURE(many_denied_files_of_one_directory_are_few_mounts),
 	    FIXTURE(a_placeholder_lasts_as_long_as_its_children),
 	    FIXTURE(a_placeholder_serves_all_sessions),
 	    FIXTURE(a_placeholder_that_was_filled_stays),
