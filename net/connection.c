@@ -75,6 +75,7 @@ outgoing_pop(struct connection *c)
 	c->out_bytes -= o->text.len;
 	c->out_count--;
 	c->net->file_answers -= o->fd >= 0;
+	net_release(c->net, o->charged);
 	buf_done(&o->text);
 	fd_close(&o->fd);
 	free(o);
@@ -83,7 +84,7 @@ outgoing_pop(struct connection *c)
 static void
 release_input(struct connection *c)
 {
-	c->net->message_bytes -= c->in_charged;
+	net_release(c->net, c->in_charged);
 	c->in_charged = 0;
 	c->in_raw = 0;
 	splitter_reset(&c->splitter);
@@ -147,12 +148,11 @@ charge(struct connection *c, size_t size)
 	if (size <= UNCOUNTED_MAX || size <= c->in_charged)
 		return 0;
 	more = size - c->in_charged;
-	if (more > c->net->config.limits.message_budget - c->net->message_bytes)
+	if (net_charge(c->net, more) < 0)
 		return -ENOBUFS;
 	if (c->in_charged == 0)
 		timer_set(c->net->lws, &c->message,
 		    c->net->config.limits.message_timeout, message_passed);
-	c->net->message_bytes += more;
 	c->in_charged = size;
 	return 0;
 }
@@ -205,12 +205,12 @@ connection_message(struct buf *text)
 void
 connection_queue(struct connection *c, struct buf *text)
 {
-	connection_queue_file(c, text, -1, "");
+	connection_queue_file(c, text, -1, 0, "");
 }
 
 void
 connection_queue_file(struct connection *c, struct buf *text, int fd,
-    const char *tail)
+    uint64_t charged, const char *tail)
 {
 	struct outgoing *o = NULL;
 
@@ -223,10 +223,12 @@ connection_queue_file(struct connection *c, struct buf *text, int fd,
 	if (o == NULL) {
 		buf_done(text);
 		fd_close(&fd);
+		net_release(c->net, charged);
 		return;
 	}
 	o->text = *text;
 	o->fd = fd;
+	o->charged = charged;
 	o->tail = tail;
 	*text = (struct buf){0};
 	TAILQ_INSERT_TAIL(&c->out, o, link);

@@ -31,6 +31,7 @@ struct outgoing {
 	/* A file whose base64 follows the text, and what follows that. */
 	int fd; /* -1: none */
 	uint64_t offset;
+	uint64_t charged; /* of it on the message budget */
 	const char *tail;
 	bool over; /* the last fragment was handed out */
 };
@@ -99,10 +100,11 @@ void connection_close(struct connection *c, uint16_t code, const char *reason);
  * Queue a message whose middle is the base64 of a file: text, then what pread
  * finds in fd from its start to its end, at most FS_READ_MAX bytes, then tail
  * (a literal). Both text and fd are taken. The file is read as the socket
- * takes it, so it costs one fragment of memory.
+ * takes it, so it costs one fragment of memory; of a file that lies in memory,
+ * charged bytes are on the message budget and leave it with the file.
  */
 void connection_queue_file(struct connection *c, struct buf *text, int fd,
-    const char *tail);
+    uint64_t charged, const char *tail);
 
 /*
  * What to send next: the coming fragment of the first queued message, at most

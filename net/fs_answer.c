@@ -140,11 +140,12 @@ on_done(struct fs_call *call, struct fs_worker *worker)
 }
 
 /*
- * Answer with the contents of fd (taken): at once when they fit one read, else
- * as fragments that are read as the socket takes them.
+ * Answer with the contents of fd (taken, with the bytes of it that are on the
+ * message budget): at once when they fit one read, else as fragments that are
+ * read as the socket takes them.
  */
 static void
-answer_file(struct fs_call *call, int fd)
+answer_file(struct fs_call *call, int fd, uint64_t charged)
 {
 	struct net *n = call->net;
 	ssize_t len = pread(fd, n->scratch, sizeof n->scratch, 0);
@@ -161,12 +162,14 @@ answer_file(struct fs_call *call, int fd)
 	}
 	if (c == NULL) {
 		(void)close(fd);
+		net_release(n, charged);
 		return;
 	}
 	c = result_begin(call, &w, &text);
 	jsonw_key(&w, "dataBase64");
 	if (small) {
 		(void)close(fd);
+		net_release(n, charged);
 		jsonw_base64(&w,
 		    (struct bytes){.data = n->scratch, .len = (size_t)len});
 		jsonw_close(&w, '}');
@@ -176,11 +179,21 @@ answer_file(struct fs_call *call, int fd)
 	jsonw_raw(&w, "\"");
 	if (!jsonw_ok(&w)) {
 		(void)close(fd);
+		net_release(n, charged);
 		buf_done(&text);
 		connection_close(c, 1011, "out of memory");
 		return;
 	}
-	connection_queue_file(c, &text, fd, "\"}}");
+	connection_queue_file(c, &text, fd, charged, "\"}}");
+}
+
+static void
+answer_spool(struct fs_call *call)
+{
+	uint64_t charged;
+	int fd = fs_spool_take(call->spool, &charged);
+
+	answer_file(call, fd, charged);
 }
 
 void
@@ -189,7 +202,7 @@ fs_call_spooled(struct fs_call *call, int result)
 	struct fs_worker *worker = call->spool->worker;
 
 	if (result == 0) {
-		answer_file(call, fd_take(&call->spool->memfd));
+		answer_spool(call);
 		fs_call_free(call);
 		helper_finished(worker);
 		return;
@@ -197,10 +210,14 @@ fs_call_spooled(struct fs_call *call, int result)
 	if (result == -ENOBUFS)
 		fs_call_fail(call, RPC_INVALID_REQUEST,
 		    "busy: the message budget is used up; try again later");
-	else
+	else if (result == -EFBIG)
 		fs_call_fail(call, RPC_INVALID_REQUEST,
 		    "file is too large to read: limit is %u bytes",
 		    FS_READ_MAX);
+	else
+		fs_call_fail(call, RPC_INTERNAL,
+		    "the file cannot be kept until it is sent: %s",
+		    strerror(-result));
 	/* It is still sending what nobody wants any more. */
 	helper_discard(worker);
 }
@@ -220,7 +237,7 @@ on_file(struct fs_call *call, struct fs_worker *worker, struct msg *m)
 		return FS_BROKEN;
 	}
 	if (!streamed) {
-		answer_file(call, fd);
+		answer_file(call, fd, 0);
 		return nobody_waits(call);
 	}
 	call->spool = fs_spool_new(call, worker, fd);
@@ -242,7 +259,7 @@ on_streamed(struct fs_call *call, const struct msg_fs_streamed *m)
 	}
 	if (!fs_spool_told(call->spool))
 		return FS_CONTINUES;
-	answer_file(call, fd_take(&call->spool->memfd));
+	answer_spool(call);
 	return nobody_waits(call);
 }
 

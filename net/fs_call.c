@@ -56,7 +56,7 @@ fs_call_free(struct fs_call *call)
 	buf_done(&call->path2);
 	free(call->blob.data);
 	fd_close(&call->blob.fd);
-	call->net->message_bytes -= call->charged;
+	net_release(call->net, call->charged);
 	free(handle_id.heap);
 	free(call);
 }

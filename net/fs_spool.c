@@ -1,31 +1,21 @@
 #include "net/fs_spool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 
 #include "net/fs_call.h"
 
-/* Add len bytes of the scratch buffer. Returns 0 or a negative errno. */
+/* Count len bytes that were moved. Returns 0 or a negative errno. */
 static int
-add(struct fs_spool *s, size_t len)
+count(struct fs_spool *s, uint64_t len)
 {
-	struct net *n = s->net;
-	size_t done = 0;
+	int r = net_charge(s->net, len);
 
-	if (len > n->config.limits.message_budget - n->message_bytes)
-		return -ENOBUFS;
-	n->message_bytes += len;
+	if (r < 0)
+		return r;
 	s->len += len;
-	while (done < len) {
-		ssize_t w = write(s->memfd, n->scratch + done, len - done);
-
-		if (w < 0 && errno == EINTR)
-			continue;
-		if (w < 0)
-			return -errno;
-		done += (size_t)w;
-	}
 	return s->len > FS_READ_MAX ? -EFBIG : 0;
 }
 
@@ -33,21 +23,27 @@ static void
 readable(struct watch *w, uint32_t events)
 {
 	struct fs_spool *s = container_of(w, struct fs_spool, watch);
-	ssize_t len =
-	    read(s->watch.fd, s->net->scratch, sizeof s->net->scratch);
+	/* The worker made the pipe and may have its end too: it could make it
+	 * blocking, or be the first to read. */
+	ssize_t len = splice(s->watch.fd, NULL, s->memfd, NULL, STREAM_READ_MAX,
+	    SPLICE_F_NONBLOCK);
 	int r;
 
 	(void)events;
 	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (len <= 0) {
+	if (len < 0) {
+		fs_call_spooled(s->call, -errno);
+		return;
+	}
+	if (len == 0) {
 		poller_forget(s->net->poller, &s->watch);
 		s->drained = true;
 		if (s->told)
 			fs_call_spooled(s->call, 0);
 		return;
 	}
-	r = add(s, (size_t)len);
+	r = count(s, (uint64_t)len);
 	if (r < 0)
 		fs_call_spooled(s->call, r);
 }
@@ -83,7 +79,7 @@ fs_spool_free(struct fs_spool *s)
 	poller_forget(s->net->poller, &s->watch);
 	(void)close(s->watch.fd);
 	fd_close(&s->memfd);
-	s->net->message_bytes -= s->len;
+	net_release(s->net, s->len);
 	free(s);
 }
 
@@ -92,4 +88,12 @@ fs_spool_told(struct fs_spool *s)
 {
 	s->told = true;
 	return s->drained;
+}
+
+int
+fs_spool_take(struct fs_spool *s, uint64_t *charged)
+{
+	*charged = s->len;
+	s->len = 0;
+	return fd_take(&s->memfd);
 }

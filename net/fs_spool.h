@@ -31,4 +31,8 @@ void fs_spool_free(struct fs_spool *s);
  * spool is complete; else fs_call_spooled follows. */
 must_use bool fs_spool_told(struct fs_spool *s);
 
+/* The file that was collected, with its bytes on the message budget, which are
+ * the caller's to release. */
+must_use int fs_spool_take(struct fs_spool *s, uint64_t *charged);
+
 #endif

@@ -67,10 +67,14 @@ take_policy(struct bytes policy, uint32_t *flags, struct err *e)
 	return 0;
 }
 
-/* The body becomes a file in any case: that keeps it out of records. */
+/* The body becomes a file in any case: that keeps it out of records. It stays
+ * on the message budget until the request is over. */
 static int
-take_body(struct param_blob *body, struct http_request *r, struct err *e)
+take_body(struct connection *c, struct param_blob *body, struct http_request *r,
+    struct err *e)
 {
+	r->charged = body->len < c->in_charged ? body->len : c->in_charged;
+	c->in_charged -= (size_t)r->charged;
 	if (body->bad)
 		return err_set(e, EINVAL,
 		    "http/request bodyBase64 is not valid base64: %s",
@@ -93,14 +97,15 @@ copy(struct bytes from, struct bytes *to)
 }
 
 static int
-take(struct params_http_request *p, struct http_request *r, struct err *e)
+take(struct connection *c, struct params_http_request *p,
+    struct http_request *r, struct err *e)
 {
 	int rc = take_policy(p->redirect_policy, &r->flags, e);
 
 	if (rc == 0)
 		rc = take_headers(p->headers, &r->headers, e);
 	if (rc == 0)
-		rc = take_body(&p->body, r, e);
+		rc = take_body(c, &p->body, r, e);
 	if (rc < 0)
 		return rc;
 	if (p->stream)
@@ -152,7 +157,7 @@ on_http_request(struct connection *c, const struct rpc_id *id,
 		rpc_error(c, id, RPC_INTERNAL, "out of memory");
 		return;
 	}
-	if (take(p, r, &e) < 0)
+	if (take(c, p, r, &e) < 0)
 		rpc_error(c, id, RPC_INVALID_PARAMS, "%s", e.text);
 	else if (r->stream && is_streaming(c->session, r->id))
 		rpc_error(c, id, RPC_INVALID_PARAMS,

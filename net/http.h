@@ -36,7 +36,8 @@ struct http_request {
 	char *method;	  /* owned; for the audit log too */
 	struct bytes url; /* heap, owned */
 	struct buf headers;
-	int body_fd; /* owned; -1: none */
+	int body_fd;	  /* owned; -1: none */
+	uint64_t charged; /* of the body on the message budget */
 	uint64_t timeout_ms;
 	uint32_t flags;
 

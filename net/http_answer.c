@@ -52,6 +52,7 @@ http_request_free(struct http_request *r)
 	buf_done(&r->headers);
 	buf_done(&r->fields);
 	fd_close(&r->body_fd);
+	net_release(r->net, r->charged);
 	free(r);
 }
 
@@ -179,31 +180,51 @@ on_chunk(struct http_request *r, const struct msg_http_chunk *m)
 	return true;
 }
 
-/* Answer with a body that is data, or all of the file fd (taken, -1: none). */
+/* Answer with a body that is data. */
 static void
-answer_whole(struct http_request *r, struct bytes data, int fd)
+answer_data(struct http_request *r, struct bytes data)
 {
 	struct jsonw w;
 	struct buf text;
 	struct connection *c = result_begin(r, &w, &text);
 
+	if (c == NULL)
+		return;
+	jsonw_base64(&w, data);
+	jsonw_close(&w, '}');
+	rpc_result_send(c, &w);
+}
+
+/* Answer with a body that is all of the file fd (taken), size bytes, which
+ * stay on the message budget until they are sent. */
+static void
+answer_file(struct http_request *r, int fd, uint64_t size)
+{
+	struct connection *c = waiting(r);
+	struct jsonw w;
+	struct buf text;
+
 	if (c == NULL) {
-		fd_close(&fd);
+		(void)close(fd);
 		return;
 	}
-	if (fd < 0) {
-		jsonw_base64(&w, data);
-		jsonw_close(&w, '}');
-		rpc_result_send(c, &w);
+	if (c->net->file_answers >= FILE_ANSWERS_MAX ||
+	    net_charge(c->net, size) < 0) {
+		(void)close(fd);
+		rpc_error(c, &r->later.id, RPC_INVALID_REQUEST,
+		    "busy: too many large answers wait to be read; read them "
+		    "or ask with streamResponse");
 		return;
 	}
+	(void)result_begin(r, &w, &text);
 	jsonw_raw(&w, "\"");
 	if (jsonw_ok(&w)) {
-		connection_queue_file(c, &text, fd, "\"}}");
+		connection_queue_file(c, &text, fd, size, "\"}}");
 		return;
 	}
 	buf_done(&text);
 	(void)close(fd);
+	net_release(c->net, size);
 	connection_close(c, 1011, "out of memory");
 }
 
@@ -222,8 +243,10 @@ on_done(struct http_request *r, struct msg *m)
 	audit(r, "done", d->host, (struct bytes){0});
 	if (r->stream)
 		send_delta(r, (struct bytes){0}, true, NULL);
+	else if (fd >= 0)
+		answer_file(r, fd, (uint64_t)st.st_size);
 	else
-		answer_whole(r, d->data, fd);
+		answer_data(r, d->data);
 	http_request_free(r);
 	return true;
 }

@@ -94,6 +94,18 @@ send_request(struct http_request *r)
 	return rc;
 }
 
+/* With nothing to do it ends after a while. */
+static void
+settle(struct http_client *h)
+{
+	struct net *n = h->session->net;
+
+	if (TAILQ_EMPTY(&h->requests))
+		timer_set(n->lws, &h->timer, n->config.limits.worker_idle,
+		    idle_passed);
+	watch_channel(h);
+}
+
 static void
 send_or_fail(struct http_request *r)
 {
@@ -154,6 +166,8 @@ http_submit(struct session *s, struct http_request *r)
 		return;
 	timer_clear(&h->timer);
 	send_or_fail(r);
+	if (s->http != NULL)
+		settle(s->http);
 }
 
 /* --- flow ---------------------------------------------------------------- */
@@ -215,17 +229,6 @@ on_message(struct http_client *h, struct msg *m)
 
 	/* Messages cross: one of ours may have been given up. */
 	return r == NULL || http_answer(r, m);
-}
-
-static void
-settle(struct http_client *h)
-{
-	struct net *n = h->session->net;
-
-	if (TAILQ_EMPTY(&h->requests))
-		timer_set(n->lws, &h->timer, n->config.limits.worker_idle,
-		    idle_passed);
-	watch_channel(h);
 }
 
 /* Records handled per event, so that one client does not starve the rest. */

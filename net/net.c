@@ -42,6 +42,21 @@ net_exec_sent(struct net *n, int r)
 	return r;
 }
 
+int
+net_charge(struct net *n, uint64_t len)
+{
+	if (len > n->config.limits.message_budget - n->message_bytes)
+		return -ENOBUFS;
+	n->message_bytes += len;
+	return 0;
+}
+
+void
+net_release(struct net *n, uint64_t len)
+{
+	n->message_bytes -= len;
+}
+
 void
 net_audit(struct net *n, const char *event, const char *const *pairs)
 {

@@ -74,6 +74,13 @@ int net_run(struct net *n);
  * Returns r. */
 int net_exec_sent(struct net *n, int r);
 
+/*
+ * Count len more bytes that net holds for a client, in memory or in a memfd,
+ * on limits.message_budget. -ENOBUFS and nothing counted beyond it.
+ */
+must_use int net_charge(struct net *n, uint64_t len);
+void net_release(struct net *n, uint64_t len);
+
 /* Tell the audit log; pairs is name, value, ..., NULL. Numbers are text. */
 void net_audit(struct net *n, const char *event, const char *const *pairs);
 

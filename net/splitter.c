@@ -92,7 +92,8 @@ write_all(struct blob *b, const uint8_t *data, size_t len)
 	return 0;
 }
 
-/* Decode count characters, a multiple of four, that stand at offset at. */
+/* Decode count characters that stand at offset at: a multiple of four, unless
+ * they are the final ones. */
 static int
 decode(struct blob *b, const uint8_t *chars, size_t count, uint64_t at,
     bool final)
@@ -146,16 +147,47 @@ static int
 end_blob(struct splitter *s)
 {
 	struct blob *b = s->current;
-	int r;
+	int r = decode(b, s->pending, s->pending_len, s->chars - s->pending_len,
+	    true);
 
-	if (s->pending_len != 4)
-		mark_bad(b, s->chars, 0);
-	r = decode(b, s->pending, s->pending_len & 4u, s->chars - 4, true);
 	s->current = NULL;
 	s->pending_len = 0;
 	s->chars = 0;
 	if (r == 0 && fcntl(b->fd, F_ADD_SEALS, SEALS) < 0)
 		r = -errno;
+	return r;
+}
+
+/* What follows a backslash. */
+static int
+feed_escape(struct splitter *s, uint8_t c)
+{
+	/* The only escape that writes a base64 character shorter. */
+	if (c == '/')
+		return feed_chars(s, &c, 1);
+	mark_bad(s->current, s->chars, '\\');
+	return 0;
+}
+
+/* Take the beginning of the string, as it stands in the text. */
+static int
+feed_raw(struct splitter *s, const uint8_t *raw, size_t len)
+{
+	int r = 0;
+
+	while (len > 0 && r == 0) {
+		const uint8_t *slash = memchr(raw, '\\', len);
+		size_t run = slash != NULL ? (size_t)(slash - raw) : len;
+
+		r = feed_chars(s, raw, run);
+		/* No cut is made between the two halves of an escape. */
+		if (r == 0 && slash != NULL) {
+			r = feed_escape(s, slash[1]);
+			run += 2;
+		}
+		raw += run;
+		len -= run;
+	}
 	return r;
 }
 
@@ -179,7 +211,7 @@ begin_blob(struct splitter *s, struct buf *text)
 	    s->blob_count);
 	s->blob_count++;
 	s->current = b;
-	r = feed_chars(s, text->data + s->string_start, len);
+	r = feed_raw(s, text->data + s->string_start, len);
 	if (r < 0)
 		return r;
 	text->len = s->string_start;
@@ -230,14 +262,8 @@ string_special(struct splitter *s, struct buf *text, uint8_t c)
 
 	if (s->escaped) {
 		s->escaped = false;
-		/* The only escape that writes a base64 character shorter. */
-		if (s->current != NULL && c == '/')
-			return feed_chars(s, &c, 1);
-		if (s->current != NULL) {
-			mark_bad(s->current, s->chars, '\\');
-			return 0;
-		}
-		return buf_put_u8(text, c);
+		return s->current != NULL ? feed_escape(s, c)
+					  : buf_put_u8(text, c);
 	}
 	if (c == '\\') {
 		s->escaped = true;

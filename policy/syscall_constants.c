@@ -56,6 +56,7 @@ static const struct constant constants[] = {
     C(MSG_DONTWAIT),
     C(MSG_NOSIGNAL),
     C(SHUT_WR),
+    C(SPLICE_F_NONBLOCK),
     C(F_ADD_SEALS),
     C(F_GETFL),
     C(F_GET_SEALS),

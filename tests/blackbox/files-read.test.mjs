@@ -112,6 +112,25 @@ test('files of /proc, of which none tells its size, are read whole',
 		assert.match(uptime, /^[\d.]+ [\d.]+\n$/);
 	});
 
+const SYMBOLS = '/proc/kallsyms';
+const symbolsSkip = fs.existsSync(SYMBOLS) ? false : `needs ${SYMBOLS}`;
+
+test('one that is longer than a pipe holds is collected, within message_budget',
+	{skip: symbolsSkip}, async (t) => {
+		const lines = (text) => String(text).split('\n').length;
+		const files = scratch(server, client);
+		assert.equal(lines(await files.read(SYMBOLS)),
+			lines(fs.readFileSync(SYMBOLS)));
+		const small = await Server.start(
+			{set: {'limits.message_budget': '1M'}});
+		t.after(() => small.stop());
+		const other = await small.connect();
+		for (let i = 0; i < 2; i++)
+			await scratch(small, other).fails('readFile', {path: SYMBOLS},
+				[INVALID_REQUEST, /^busy: the message budget is used up/]);
+		assert.deepEqual(await other.status(), {status: 'ready'});
+	});
+
 test('the memory of a file worker is no file to read', own, async () => {
 	const files = scratch(server, client);
 	await files.fails('readFile', {path: '/proc/self/mem'},

@@ -427,3 +427,30 @@ test('the presets: guarded, and off with strict', own, async () => {
 	await two.close();
 	await strict.stop();
 });
+
+test('bodies count on message_budget until they are sent or over', async (t) => {
+	const small = await Server.start({set: {
+		'http.allow_private': 'true', 'limits.message_budget': '4M'}});
+	t.after(() => small.stop());
+	const [one, two] = [await small.connect(), await small.connect()];
+	const body = {bodyBase64: encode(Buffer.alloc(2 << 20, 'x')),
+		method: 'POST'};
+
+	// A request that is under way holds its body.
+	one.call('http/request', {url: `${origin.url}/hang`,
+		requestId: 'held', headers: [], ...body}).catch(() => {});
+	await until(5000, 'the first request', () =>
+		origin.requests.some((q) => q.url === '/hang' && q.method === 'POST'));
+	const crowded = await refusal(two, `${origin.url}/big`);
+	assert.equal(crowded.code, -32600);
+	assert.match(crowded.text, /^busy: .*streamResponse/);
+	await two.status();
+	await one.close();
+
+	// With it gone there is room, again and again.
+	for (let i = 0; i < 4; i++) {
+		const result = await request(two, `${origin.url}/big`);
+		assert.equal(bodyOf(result).length, BIG);
+	}
+	await two.close();
+});
