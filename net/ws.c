@@ -389,6 +389,7 @@ ws_adopt(struct net *n, int fd, const char *peer)
 	    .fd = {.sockfd = fd},
 	    .opaque = c,
 	};
+	struct lws *wsi;
 	uint64_t serial;
 
 	if (c == NULL || socket_watch_set(fd, c) < 0) {
@@ -398,10 +399,13 @@ ws_adopt(struct net *n, int fd, const char *peer)
 	}
 	serial = c->serial;
 	c->fd = fd;
-	c->wsi = lws_adopt_descriptor_vhost_via_info(&desc);
-	if (c->wsi != NULL)
+	wsi = lws_adopt_descriptor_vhost_via_info(&desc);
+	if (wsi != NULL) {
+		c->wsi = wsi;
 		return;
-	/* The library closed the socket; it may have told us so already. */
+	}
+	/* The library closed the socket; it may have told us so already, and
+	 * then c is gone. */
 	socket_watch_clear(fd);
 	connection_free(connection_find(n, serial));
 }
