@@ -23,7 +23,7 @@ static const char usage[] =
     "usage: sallyport policy check FILE...\n"
     "       sallyport policy show [--json] [OPTION OF serve]...\n"
     "       sallyport policy explain [OPTION OF serve]... PROFILE PATH\n"
-    "                                PROFILE|PROCESS syscall NAME "
+    "                                PROFILE|PROCESS|FILE syscall NAME "
     "[argN=VALUE]...\n"
     "                                PROFILE env NAME | net HOST:PORT\n"
     "       sallyport policy diff A B\n"
@@ -97,55 +97,4 @@ policy_real_workspaces(struct config *c, struct err *e)
 		c->workspaces.items[i] = real;
 	}
 	return r < 0 ? err_errno(e, -r, "workspaces") : 0;
-}
-
-static void
-use_preset(struct policy_ceiling *p, const struct config *c)
-{
-	const struct decide_places places = {
-	    .workspaces = (const char *const *)c->workspaces.items,
-	    .workspace_count = c->workspaces.count};
-
-	decide_ceiling_of((enum decide_preset)c->preset,
-	    c->network == NETWORK_ENABLED, &places, p->paths, &p->ceiling);
-}
-
-int
-policy_ceiling_init(struct policy_ceiling *p, const struct config *c,
-    struct err *e)
-{
-	const struct list nothing = {0};
-	const struct config_profile *profile = config_profile_of(c);
-	const struct decide_request anything = {.sandbox = DECIDE_SANDBOX_NULL};
-	int r = 0;
-
-	*p = (struct policy_ceiling){.has_profile = profile != NULL};
-	if (profile != NULL)
-		r = config_ceiling_init(&p->own, profile, &c->workspaces,
-		    &nothing, e);
-	else
-		use_preset(p, c);
-	if (r < 0)
-		return r;
-	if (profile != NULL)
-		p->ceiling = p->own.ceiling;
-	p->ceiling.network_enabled = c->network == NETWORK_ENABLED;
-	return decide(&anything, &p->ceiling, &p->plan, e);
-}
-
-void
-policy_ceiling_done(struct policy_ceiling *p)
-{
-	plan_done(&p->plan);
-	if (p->has_profile)
-		config_ceiling_done(&p->own);
-}
-
-const struct config_rule *
-policy_ceiling_rule(const struct policy_ceiling *p, const char *path)
-{
-	for (size_t i = 0; p->has_profile && i < p->own.ceiling.path_count; i++)
-		if (strcmp(p->own.paths[i].path, path) == 0)
-			return p->own.rules[i];
-	return NULL;
 }

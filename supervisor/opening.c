@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "supervisor/confine.h"
 #include "supervisor/handover.h"
 #include "supervisor/listener.h"
+#include "supervisor/own_files.h"
 
 /* What [env] has unless it is told otherwise: policy/env.h. */
 #define BUILTIN_HOME "HOME=/tmp/home"
@@ -39,68 +39,20 @@ check_rights(const struct config *c, struct err *e)
 	    (int)host.len, (char *)host.data);
 }
 
-/* The directory of a binary: a child that could write there could replace it,
- * or put another of our executables in its place. */
-static int
-protect_directory(struct workspaces *w, const char *path, struct err *e)
-{
-	char copy[PATH_LEN_MAX];
-
-	(void)snprintf(copy, sizeof copy, "%s", path);
-	return workspaces_protect(w, dirname(copy), OWN_READ, e);
-}
-
-/* The files that were read. */
-static int
-protect_config(struct workspaces *w, const struct config *c,
-    const char *config_file, struct err *e)
-{
-	char dir[PATH_LEN_MAX];
-	int r = 0;
-
-	for (size_t i = 0; i < c->files.count && r == 0; i++)
-		r = workspaces_protect(w, c->files.items[i], OWN_READ, e);
-	/* Protecting the directory would not help where it is missing: a
-	 * command could make it for the next start. */
-	if (r == 0)
-		r = config_dropin_path(config_file, dir);
-	if (r == 0 && c->files.count > 1 &&
-	    workspaces_protect(w, dir, OWN_WRITE, NULL) < 0)
-		r = err_set(e, EPERM,
-		    "%.110s: drop-ins in a workspace, where commands can make "
-		    "them, do not count",
-		    dir);
-	return r;
-}
-
 static int
 protect(struct opening *o, const char *config_file, const char *url_file,
     struct err *e)
 {
-	struct workspaces *w = &o->workspaces;
 	const struct config *c = o->server.config;
-	char self[PATH_LEN_MAX];
-	int r = binary_self(self, e);
+	const char *const binaries[] = {o->net.path, o->exec.path,
+	    c->http.enabled ? o->http.path : NULL, NULL};
+	const struct list *own = &o->workspaces.read_only;
+	int r = own_files_protect(&o->workspaces, c, config_file, url_file,
+	    binaries, e);
 
-	if (r == 0)
-		r = protect_directory(w, self, e);
-	if (r == 0)
-		r = protect_directory(w, o->net.path, e);
-	if (r == 0)
-		r = protect_directory(w, o->exec.path, e);
-	if (r == 0 && c->http.enabled)
-		r = protect_directory(w, o->http.path, e);
-	if (r == 0 && config_file != NULL)
-		r = protect_config(w, c, config_file, e);
-	if (r == 0 && c->child_policy != NULL)
-		r = workspaces_protect(w, c->child_policy, OWN_READ, e);
-	if (r == 0 && c->audit_file != NULL)
-		r = workspaces_protect(w, c->audit_file, OWN_WRITE, e);
-	if (r == 0 && url_file != NULL)
-		r = workspaces_protect(w, url_file, OWN_WRITE, e);
-	for (size_t i = 0; i < w->read_only.count && r == 0; i++)
+	for (size_t i = 0; i < own->count && r == 0; i++)
 		log_info("read_only path=%s reason=\"sallyport's own files\"",
-		    w->read_only.items[i]);
+		    own->items[i]);
 	return r;
 }
 

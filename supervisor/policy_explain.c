@@ -2,79 +2,85 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/num.h"
 #include "base/path.h"
 #include "policy/env.h"
 #include "policy/texts.h"
 #include "privsep/pack.h"
 #include "supervisor/config_value.h"
-#include "supervisor/policy_command.h"
+#include "supervisor/policy_explain.h"
+#include "supervisor/policy_layers.h"
 
-#define LINE_MAX_BYTES (16u * 1024u)
-
-/* "allowed" or "refused", what is asked for, and what decides. */
-static int
-answer(bool allowed, const char *what, const char *because)
+int
+policy_explain_answer(const char *who, bool allowed, const char *what,
+    struct buf *why)
 {
-	(void)printf("%s: %s\n  by %s\n", allowed ? "allowed" : "refused", what,
-	    because);
+	if (buf_put_u8(why, 0) < 0)
+		return policy_explain_fail("out of memory");
+	(void)printf("%s%s: %s\n  by %s\n", who,
+	    allowed ? "allowed" : "refused", what, (char *)why->data);
 	return allowed ? POLICY_YES : POLICY_NO;
 }
 
-static int
-fail(const char *text)
+int
+policy_explain_fail(const char *text)
 {
 	options_complain(text);
 	return POLICY_ERROR;
 }
 
+int
+policy_explain_key(const char *who, bool allowed, const char *what,
+    const struct policy_reason *reason)
+{
+	scoped_buf why;
+
+	buf_init(&why, EXPLAIN_LINE_MAX);
+	if (policy_origin_put(reason->config, reason->key, reason->item, &why) <
+		0 ||
+	    buf_printf(&why, ": %s = %s", reason->label, reason->value) < 0 ||
+	    (reason->more != NULL &&
+		buf_printf(&why, "; %s", reason->more) < 0))
+		return policy_explain_fail("out of memory");
+	return policy_explain_answer(who, allowed, what, &why);
+}
+
 /* --- a path --------------------------------------------------------------- */
 
 static int
-put_rule(const struct policy_ceiling *p, const struct config *c,
-    const char *path, struct buf *out)
+judge_path(const struct policy_ceiling *p, const struct config *c,
+    const char *path)
 {
-	const struct config_rule *rule = policy_ceiling_rule(p, path);
-	int r;
+	enum plan_access access;
+	scoped_buf why;
 
-	if (rule == NULL)
-		return buf_printf(out, "%s %s, for %s",
-		    p->has_profile ? "the minimal root of profile" : "preset",
-		    p->has_profile ? c->profile : config_preset_name(c->preset),
-		    path);
-	r = config_place_put(rule->at, out);
-	return r < 0 ? r
-		     : buf_printf(out, ": %s = %s",
-			   config_access_name(rule->access), rule->path);
+	buf_init(&why, EXPLAIN_LINE_MAX);
+	if (policy_path_judge(p, c, path, &access, &why) < 0 ||
+	    buf_put_u8(&why, 0) < 0)
+		return policy_explain_fail("out of memory");
+	(void)printf("%s: %s\n  by %s\n", config_access_name(access), path,
+	    (char *)why.data);
+	if (p->trouble.code != 0)
+		(void)fprintf(stderr,
+		    "sallyport: its own files are not among this: %s\n",
+		    p->trouble.text);
+	return access == PLAN_READ || access == PLAN_WRITE ? POLICY_YES
+							   : POLICY_NO;
 }
 
 static int
 explain_path(const struct config *c, const char *path)
 {
 	struct policy_ceiling p;
-	struct plan_answer got;
 	struct err e = {0};
-	scoped_buf why;
-	int code = POLICY_ERROR;
+	int code;
 
-	buf_init(&why, LINE_MAX_BYTES);
 	if (!path_is_canonical(bytes_of(path)))
-		return fail("want an absolute path without . and ..");
-	if (policy_ceiling_init(&p, c, &e) < 0) {
-		policy_ceiling_done(&p);
-		return fail(e.text);
-	}
-	got = plan_access(&p.plan, bytes_of(path));
-	if ((got.path == NULL ? buf_printf(&why, "no rule: it is not there")
-			      : put_rule(&p, c, got.path->path, &why)) == 0 &&
-	    buf_put_u8(&why, 0) == 0) {
-		(void)printf("%s: %s\n  by %s\n",
-		    got.path == NULL ? "none" : config_access_name(got.access),
-		    path, (char *)why.data);
-		code = got.access == PLAN_READ || got.access == PLAN_WRITE
-			   ? POLICY_YES
-			   : POLICY_NO;
-	}
+		return policy_explain_fail(
+		    "want an absolute path without . and ..");
+	if (policy_ceiling_init(&p, c, &e) < 0)
+		code = policy_explain_fail(e.text);
+	else
+		code = judge_path(&p, c, path);
 	policy_ceiling_done(&p);
 	return code;
 }
@@ -98,89 +104,69 @@ parse_argument(const char *text, uint64_t args[SYSCALL_ARGS])
 	return 0;
 }
 
-/* The rule that decides, or p->rule_count: the default does. */
-static size_t
-find_rule(const struct syscall_policy *p, const char *name,
-    const uint64_t args[SYSCALL_ARGS])
+/* Whether commands get no unix sockets at all. */
+static bool
+denies_unix(const struct config *c, struct err *e)
 {
-	size_t i;
+	struct policy_ceiling p;
+	bool denied = policy_ceiling_init(&p, c, e) == 0 &&
+		      p.plan.unix_sockets == PLAN_UNIX_DENY;
 
-	for (i = 0; i < p->rule_count; i++)
-		if ((p->rules[i].arches & compile_arch()) &&
-		    strcmp(p->rules[i].name, name) == 0 &&
-		    syscall_rule_holds(p, &p->rules[i], args))
-			break;
-	return i;
+	policy_ceiling_done(&p);
+	return denied;
+}
+
+/* Of a process, of a file, or of commands. Complains. */
+static int
+open_layers(struct policy_layers *l, const char *who, const struct config *c)
+{
+	struct err e = {0};
+	bool no_unix;
+
+	if (policy_is_text(who))
+		return policy_layers_of_file(l, who);
+	if (policy_source_find(who) != NULL)
+		return policy_layers_init(l, who, c, false);
+	no_unix = denies_unix(c, &e);
+	if (e.code == 0)
+		return policy_layers_init(l, NULL, c, no_unix);
+	options_complain(e.text);
+	*l = (struct policy_layers){0};
+	return -e.code;
 }
 
 static int
-answer_syscall(const struct syscall_policy *p, const char *file,
-    const struct policy_source *source, const char *name,
+answer_syscall(const struct policy_layers *l, const char *name,
     const uint64_t args[SYSCALL_ARGS])
 {
-	size_t i = find_rule(p, name, args);
-	struct syscall_action a =
-	    i < p->rule_count ? p->rules[i].action : p->fallback;
+	const struct policy_decision d = policy_layers_decide(l, name, args);
+	scoped_buf why;
 
-	(void)printf("%s: %s\n  by ", policy_action_name(a), name);
-	if (i == p->rule_count)
-		(void)printf("the default, as no rule of the call fits\n");
-	else
-		(void)printf("%s:%u: %s%s%.*s  # %.*s: %.*s\n",
-		    source != NULL ? policy_source_of_rule(source, i) : file,
-		    p->rules[i].line, name,
-		    p->rules[i].test.len > 0 ? ": " : "",
-		    (int)p->rules[i].test.len,
-		    p->rules[i].test.len > 0
-			? (const char *)p->rules[i].test.data
-			: "",
-		    (int)p->rules[i].caller.len,
-		    (const char *)p->rules[i].caller.data,
-		    (int)p->rules[i].reason.len,
-		    (const char *)p->rules[i].reason.data);
-	return a.kind == SYSCALL_ALLOW ? POLICY_YES : POLICY_NO;
+	buf_init(&why, EXPLAIN_LINE_MAX);
+	if (policy_decision_put(&d, name, &why) < 0 || buf_put_u8(&why, 0) < 0)
+		return policy_explain_fail("out of memory");
+	(void)printf("%s: %s\n  by %s\n", policy_action_name(d.action), name,
+	    (char *)why.data);
+	return d.action.kind == SYSCALL_ALLOW ? POLICY_YES : POLICY_NO;
 }
 
 static int
-explain_file(const char *path, const char *name,
-    const uint64_t args[SYSCALL_ARGS])
+explain_syscall(const struct config *c, const char *who, int argc, char **argv)
 {
-	struct policy_file f;
-	scoped_buf errors;
-	int code = POLICY_ERROR;
-
-	buf_init(&errors, CHILD_POLICY_ERRORS_MAX);
-	if (policy_file_load(&f, path, &errors) == 0)
-		code = answer_syscall(f.policy, path, NULL, name, args);
-	else
-		(void)fwrite(errors.data, 1, errors.len, stderr);
-	policy_file_done(&f);
-	return code;
-}
-
-static int
-explain_syscall(const struct config *c, const char *role, int argc, char **argv)
-{
-	const struct policy_source *source = policy_source_find(role);
 	uint64_t args[SYSCALL_ARGS] = {0};
-	struct syscall_policy *p;
+	struct policy_layers layers;
+	int code = POLICY_ERROR;
 	unsigned int nr;
-	int code;
 
 	if (argc < 1 || compile_number(argv[0], compile_arch(), &nr) < 0)
-		return fail("there is no such system call");
+		return policy_explain_fail("there is no such system call");
 	for (int i = 1; i < argc; i++)
 		if (parse_argument(argv[i], args) < 0)
-			return fail("want argN=VALUE, N from 0 to 5");
-	if (source == NULL && c->child_policy != NULL)
-		return explain_file(c->child_policy, argv[0], args);
-	if (source == NULL)
-		source = policy_source_find("child");
-	p = policy_source_parse(source);
-	if (p == NULL)
-		return fail("out of memory");
-	code = answer_syscall(p, NULL, source, argv[0], args);
-	syscall_policy_free(p);
+			return policy_explain_fail(
+			    "want argN=VALUE, N from 0 to 5");
+	if (open_layers(&layers, who, c) == 0)
+		code = answer_syscall(&layers, argv[0], args);
+	policy_layers_done(&layers);
 	return code;
 }
 
@@ -198,9 +184,9 @@ is_dropped(const struct config *c, const char *name, const struct list *scrub,
 
 	buf_init(&patterns, ENV_CONFIG_MAX);
 	buf_init(&allow, ENV_CONFIG_MAX);
-	buf_init(&env, LINE_MAX_BYTES);
-	buf_init(&out, LINE_MAX_BYTES);
-	buf_init(&names, LINE_MAX_BYTES);
+	buf_init(&env, EXPLAIN_LINE_MAX);
+	buf_init(&out, EXPLAIN_LINE_MAX);
+	buf_init(&names, EXPLAIN_LINE_MAX);
 	r = list_pack(scrub, &patterns);
 	if (r == 0)
 		r = list_pack(&c->env_allow, &allow);
@@ -245,20 +231,26 @@ find_allow(const struct config *c, const char *name)
 }
 
 static int
-answer_key(const struct config *c, bool allowed, const char *name,
-    enum config_key key, const char *label, const char *value)
+answer_pattern(const struct config *c, bool allowed, const char *name,
+    enum config_key key, const char *label, const char *pattern)
 {
-	const struct config_note *note =
-	    config_notes_find(&c->notes, (int)key, value);
+	return policy_explain_key("", allowed, name,
+	    &(struct policy_reason){.config = c,
+		.key = key,
+		.item = pattern,
+		.label = label,
+		.value = pattern});
+}
+
+static int
+answer_words(bool allowed, const char *name, const char *words)
+{
 	scoped_buf why;
 
-	buf_init(&why, LINE_MAX_BYTES);
-	if ((note != NULL ? config_place_put(note->at, &why)
-			  : buf_printf(&why, "built-in")) < 0 ||
-	    buf_printf(&why, ": %s = %s", label, value) < 0 ||
-	    buf_put_u8(&why, 0) < 0)
-		return fail("out of memory");
-	return answer(allowed, name, (const char *)why.data);
+	buf_init(&why, EXPLAIN_LINE_MAX);
+	if (buf_printf(&why, "%s", words) < 0)
+		return policy_explain_fail("out of memory");
+	return policy_explain_answer("", allowed, name, &why);
 }
 
 static int
@@ -268,63 +260,19 @@ explain_env(const struct config *c, const char *name)
 	bool dropped;
 
 	if (name[0] == '\0' || strchr(name, '=') != NULL)
-		return fail("want the name of a variable");
+		return policy_explain_fail("want the name of a variable");
 	if (is_dropped(c, name, &c->env_scrub, &dropped) < 0)
-		return fail("the name cannot be decided");
+		return policy_explain_fail("the name cannot be decided");
 	if (dropped && scrub != NULL)
-		return answer_key(c, false, name, KEY_ENV_SCRUB, "env.scrub",
-		    scrub);
+		return answer_pattern(c, false, name, KEY_ENV_SCRUB,
+		    "env.scrub", scrub);
 	if (dropped)
-		return answer(false, name,
+		return answer_words(false, name,
 		    "built-in: the server's own credentials never pass");
 	if (allow != NULL)
-		return answer_key(c, true, name, KEY_ENV_ALLOW, "env.allow",
+		return answer_pattern(c, true, name, KEY_ENV_ALLOW, "env.allow",
 		    allow);
-	return answer(true, name, "no pattern of env.scrub");
-}
-
-/* --- the network ---------------------------------------------------------- */
-
-static bool
-is_loopback(const char *host, size_t len)
-{
-	return (len == 9 && memcmp(host, "localhost", 9) == 0) ||
-	       (len > 4 && memcmp(host, "127.", 4) == 0) ||
-	       (len == 5 && memcmp(host, "[::1]", 5) == 0);
-}
-
-static int
-explain_net(const struct config *c, const char *target)
-{
-	const char *colon = strrchr(target, ':');
-	const struct config_profile *p = config_profile_of(c);
-	scoped_buf why;
-	uint64_t port;
-	int r;
-
-	buf_init(&why, LINE_MAX_BYTES);
-	if (colon == NULL || colon == target ||
-	    num_parse_u64(colon + 1, 1, 65535, &port) < 0)
-		return fail("want HOST:PORT");
-	if (c->network == NETWORK_RESTRICTED &&
-	    is_loopback(target, (size_t)(colon - target)))
-		return answer(true, target,
-		    "profile.network = restricted: the session's own loopback, "
-		    "not the host's");
-	if (c->level[KEY_NETWORK] != CONFIG_PRESET)
-		return answer_key(c, c->network == NETWORK_ENABLED, target,
-		    KEY_NETWORK, "profile.network",
-		    c->network == NETWORK_ENABLED ? "enabled" : "restricted");
-	r = p != NULL && p->has_network
-		? config_place_put(p->network_at, &why)
-		: buf_printf(&why, "preset %s", config_preset_name(c->preset));
-	if (r < 0 ||
-	    buf_printf(&why, ": network = %s",
-		c->network == NETWORK_ENABLED ? "enabled" : "restricted") < 0 ||
-	    buf_put_u8(&why, 0) < 0)
-		return fail("out of memory");
-	return answer(c->network == NETWORK_ENABLED, target,
-	    (const char *)why.data);
+	return answer_words(true, name, "no pattern of env.scrub");
 }
 
 /* --- which ---------------------------------------------------------------- */
@@ -336,7 +284,8 @@ choose(struct options *o, const char *name)
 	const char *key = "sandbox.profile";
 	scoped_free char *text = NULL;
 
-	if (strcmp(name, "current") == 0 || policy_source_find(name) != NULL)
+	if (strcmp(name, "current") == 0 || policy_source_find(name) != NULL ||
+	    policy_is_text(name))
 		return 0;
 	for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
 		if (strcmp(presets[i], name) == 0)
@@ -355,18 +304,20 @@ explain(struct config *c, int argc, char **argv)
 	struct err e = {0};
 
 	if (policy_real_workspaces(c, &e) < 0)
-		return fail(e.text);
+		return policy_explain_fail(e.text);
 	if (strcmp(argv[1], "syscall") == 0)
 		return explain_syscall(c, argv[0], argc - 2, argv + 2);
-	if (policy_source_find(argv[0]) != NULL)
-		return fail("of a process only system calls can be asked");
+	if (policy_source_find(argv[0]) != NULL || policy_is_text(argv[0]))
+		return policy_explain_fail(
+		    "of a process or a file only system calls can be asked");
 	if (argc == 3 && strcmp(argv[1], "env") == 0)
 		return explain_env(c, argv[2]);
 	if (argc == 3 && strcmp(argv[1], "net") == 0)
-		return explain_net(c, argv[2]);
+		return policy_explain_net(c, argv[2]);
 	if (argc == 2)
 		return explain_path(c, argv[1]);
-	return fail("sallyport policy --help tells what there is");
+	return policy_explain_fail(
+	    "sallyport policy --help tells what there is");
 }
 
 int
@@ -379,7 +330,8 @@ policy_explain(int argc, char **argv)
 	if (options_parse(&o, argc, argv, true) < 0)
 		(void)0;
 	else if (argc - o.first < 2)
-		(void)fail("sallyport policy --help tells what there is");
+		(void)policy_explain_fail(
+		    "sallyport policy --help tells what there is");
 	else if (choose(&o, argv[o.first]) == 0 && options_load(&o, &c) == 0)
 		code = explain(&c, argc - o.first, argv + o.first);
 	config_done(&c);

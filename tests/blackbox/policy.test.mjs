@@ -159,10 +159,15 @@ test('explain says what decides', {skip: foreignSkip}, () => {
 		['current env APP_TOKEN', 0, /a\.conf:12: env\.allow = APP_TOKEN/],
 		['current env CODEX_API_KEY', 1, /never pass/],
 		['current env MONKEY', 0, /no pattern of env\.scrub/],
-		['current net a.example:443', 1, /preset workspace: network = /],
-		['current net 127.0.0.1:80', 0, /own loopback/],
-		['blind net a.example:443', 0, /a\.conf:10: network = enabled/],
-		['net syscall execve', 1, /^kill: execve\n {2}by the default/],
+		['current /dev/null', 0, /^write: .*\n {2}by built-in: .* own \/dev/],
+		['current /dev/sda', 1, /^none: .*\n {2}by built-in: /],
+		['current /sys/kernel', 1, /^none: .*\n {2}by built-in: /],
+		['open /dev/sda', 0, /^write: .*\n {2}by preset open, for \/$/m],
+		['blind /proc/self', 0, /^read: .*\n {2}by built-in: .* own \/proc/],
+		['net syscall execve', 1, /^kill: execve\n {2}by net\.policy: default/],
+		['worker syscall execve', 1, /^kill: .*by worker\.policy: default/s],
+		['strict syscall socket arg0=AF_UNIX', 1,
+			/^EPERM: socket\n {2}by child_no_unix\.policy:\d+: socket/],
 		['child syscall read', 0, /by child\.policy:\d+: read {2}# /],
 		['exec syscall mount', 0, /by exec\.policy:\d+: mount/],
 		['exec syscall mkdirat', 0, /by child\.policy:\d+: /],
@@ -172,7 +177,8 @@ test('explain says what decides', {skip: foreignSkip}, () => {
 		['current syscall socket arg0=17', 1, /^EPERM: /],
 		['current syscall nothing', 2, /^$/],
 		['none /x', 2, /^$/], ['current x', 2, /^$/],
-		['current net x', 2, /^$/], ['net /x', 2, /^$/],
+		['current net x', 2, /^$/], ['current net x:0', 2, /^$/],
+		['current net a/b:1', 2, /^$/], ['net /x', 2, /^$/],
 	];
 
 	for (const [args, status, want] of rows) {
@@ -183,6 +189,101 @@ test('explain says what decides', {skip: foreignSkip}, () => {
 		assert.match(got.stdout, want, args);
 	}
 });
+
+const guarded = `[http]
+allow = 10.1.0.0/16
+allow = db.internal:5432
+allow = *.corp.example
+deny = evil.example
+deny = 8.8.8.8
+ports = 80
+ports = 5432
+`;
+
+test('explain knows both ways to a host', {skip: foreignSkip}, () => {
+	const dir = files({
+		'a.conf': careful, 'h.conf': guarded,
+		'private.conf': '[http]\nallow_private = true\n' +
+			'allow_public = false\n',
+		'off.conf': '[http]\nenabled = false\n[profile]\nnetwork = enabled\n',
+	});
+	const rows = [
+		// configuration and target, exit code, commands, http/request
+		['a.conf a.example:443', 0, /^refused.* preset workspace: network = /,
+			/^allowed.* built-in: http\.allow_public = true; the address/],
+		['a.conf 127.0.0.1:80', 0, /^allowed.* session's own loopback/,
+			/^refused.* built-in: loopback address; http\.allow or /],
+		['a.conf localhost:80', 0, /^allowed/, /^refused.* local name/],
+		['a.conf 0x7f.1:80', 1, /^refused/, /^refused.* loopback address/],
+		['a.conf 169.254.169.254:80', 1, /^refused/, /cloud metadata/],
+		['a.conf 8.8.8.8:53', 0, /^refused/, /^allowed.*allow_public = true/],
+		['h.conf 10.1.2.3:80', 0, /^refused/,
+			/^allowed.* h\.conf:2: http\.allow = 10\.1\.0\.0\/16/],
+		['h.conf 10.2.2.3:80', 1, /^refused/, /^refused.* private address/],
+		['h.conf db.internal:5432', 0, /^refused/,
+			/^allowed.* h\.conf:3: http\.allow = db\.internal:5432/],
+		['h.conf db.internal:80', 1, /^refused/, /^refused.* local name/],
+		['h.conf X.CORP.example.:80', 0, /^refused/, /^allowed.* h\.conf:4: /],
+		['h.conf evil.example:80', 1, /^refused/,
+			/^refused.* h\.conf:5: http\.deny = evil\.example/],
+		['h.conf 8.8.8.8:80', 1, /^refused/, /^refused.* h\.conf:6: /],
+		['h.conf a.example:443', 1, /^refused/,
+			/^refused.* h\.conf:8: http\.ports = .*in no line/],
+		['private.conf [::1]:80', 0, /^allowed/,
+			/^allowed.* private\.conf:2: http\.allow_private = true/],
+		['private.conf 169.254.169.254:80', 1, /^refused/, /^refused/],
+		['private.conf a.example:80', 1, /^refused/,
+			/^refused.* private\.conf:3: http\.allow_public = false/],
+		['off.conf a.example:80', 0, /^allowed.* off\.conf:4: network = enab/,
+			/^refused.* off\.conf:2: http\.enabled = false/],
+	];
+
+	for (const [args, status, command, http] of rows) {
+		const [conf, target] = args.split(' ');
+		const got = policy(['explain', '--config', conf, 'current', 'net',
+			target], {cwd: dir});
+		const [a, b, ...none] = got.stdout.split(/^(?=http\/request )/m)
+			.map((part) => part.replaceAll('\n', '')
+				.replace(/^(commands|http\/request) /, ''));
+
+		assert.equal(got.status, status, `${args}: ${got.stdout}${got.stderr}`);
+		assert.match(a, command, args);
+		assert.match(b, http, args);
+		assert.deepEqual(none, [], args);
+	}
+});
+
+test('explain knows links, workspaces and files of its own',
+	{skip: foreignSkip}, () => {
+		const dir = files({
+			'w/sub/a.conf': '[server]\nworkspace = W\n',
+			'out/secret': '',
+		});
+		const config = path.join(dir, 'w/sub/a.conf');
+
+		fs.writeFileSync(config, `[server]\nworkspace = ${dir}/w\n`);
+		fs.symlinkSync('/etc/passwd', path.join(dir, 'w/link'));
+		const rows = [
+			[`${dir}/w/x`, /^write: .*\n.* preset workspace, for .*a\.conf:2: /],
+			[config, /^read: .*\n.* built-in: .*a\.conf is sallyport's own/],
+			[`${dir}/w/link`, /^read: .*\n.* \/etc\/passwd, where a link/],
+			['/tmp/none', /^write: .*\n.* for \/tmp, the session's own/],
+		];
+		for (const [file, want] of rows)
+			assert.match(policy(['explain', '--config', config, 'current',
+				file]).stdout, want, file);
+	});
+
+test('explain asks every filter that holds for a command',
+	{skip: foreignSkip}, () => {
+		const dir = files({'all.policy': 'default allow\n'});
+		const ask = (...call) => policy(['explain', '--set',
+			`sandbox.child_policy=${dir}/all.policy`, 'current', 'syscall',
+			...call]);
+
+		assert.match(ask('mount').stdout, /^allow: .*all\.policy: default/s);
+		assert.match(ask('bpf').stdout, /^EPERM: .*by exec\.policy: default/s);
+	});
 
 test('diff tells what is widened and nothing else', {skip: foreignSkip}, () => {
 	const small = 'default EPERM\nread # a: b\n';
