@@ -1,6 +1,7 @@
 #include "net/splitter.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -169,21 +170,34 @@ splitter_tells_where_base64_is_broken(void **state)
 	}
 }
 
+/* As base64_decode tells it of a string that was not cut. */
 static void
 splitter_refuses_a_length_that_is_no_multiple_of_four(void **state)
 {
-	struct splitter s;
-	scoped_buf text;
-	size_t len;
-	char *m = message("{\"params\":{\"chunk\":\"", BIG, "A\"}}", &len);
+	static const struct {
+		const char *tail;
+		size_t at; /* behind the whole groups */
+	} rows[] = {{"A", 1}, {"AA", 2}, {"AA=", 2}, {"A-A", 1}};
 
 	(void)state;
-	buf_init(&text, RPC_MESSAGE_MAX);
-	assert_int_equal(splitter_init(&s), 0);
-	feed(&s, &text, m, len, 4096);
-	assert_true(s.blobs[0].bad);
-	splitter_reset(&s);
-	free(m);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct splitter s;
+		scoped_buf text;
+		char tail[16];
+		size_t len;
+		char *m;
+
+		(void)snprintf(tail, sizeof tail, "%s\"}}", rows[i].tail);
+		m = message("{\"params\":{\"chunk\":\"", BIG, tail, &len);
+		buf_init(&text, RPC_MESSAGE_MAX);
+		assert_int_equal(splitter_init(&s), 0);
+		feed(&s, &text, m, len, 4096);
+		assert_true(s.blobs[0].bad);
+		assert_int_equal(s.blobs[0].bad_at,
+		    base64_encoded_len(BIG) + rows[i].at);
+		splitter_reset(&s);
+		free(m);
+	}
 }
 
 static void
@@ -199,8 +213,9 @@ splitter_reads_an_escaped_slash(void **state)
 	assert_non_null(m);
 	memcpy(m, head, at);
 	for (size_t i = 0; i < count; i++) {
-		/* Within the part that is cut as it arrives. */
-		if (i > SPLITTER_INLINE_MAX + 10)
+		/* In what was kept before the cut, and in what arrives after.
+		 */
+		if (i % 5 == 0)
 			m[at++] = '\\';
 		m[at++] = '/';
 	}
