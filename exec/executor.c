@@ -242,7 +242,10 @@ next_timeout(struct executor *x)
 {
 	int64_t now = executor_now_ms();
 	int64_t due = executor_session_deadlines(x, now);
+	int64_t removal = executor_placeholder_deadline(x, now);
 
+	if (removal >= 0 && (due < 0 || removal < due))
+		due = removal;
 	if (x->stopping && (due < 0 || x->stop_deadline_ms < due))
 		due = x->stop_deadline_ms;
 	if (due < 0)

@@ -43,6 +43,7 @@ struct executor {
 	struct placeholders placeholders;
 	struct source remover; /* while removing: of the process that does */
 	bool removing;
+	int64_t remover_deadline_ms;
 	char unique[33]; /* of this life of exec: hexadecimal random bits */
 	bool stopping, done;
 	int64_t stop_deadline_ms;
@@ -105,6 +106,8 @@ struct lease *executor_lease(const struct executor *x, const struct peer *p,
 /* executor_placeholder.c: the lease is at its end, and with it what it relied
  * upon. */
 void executor_release(struct executor *x, struct lease *l);
+/* Give up on a removal that takes too long; that time or -1. */
+int64_t executor_placeholder_deadline(struct executor *x, int64_t now_ms);
 
 /* executor_worker.c */
 executor_handler executor_on_worker_open;

@@ -188,9 +188,8 @@ give_up(const struct order *o)
 		r = child_drop_caps();
 	if (r == 0)
 		r = privdrop_undumpable();
-	/* Cleared by the change of ids, so not before. */
-	if (r == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		r = -errno;
+	if (r == 0)
+		r = raw_end_with_peer(o->control_fd);
 	if (r == 0)
 		r = privdrop_no_new_privs();
 	return r < 0 ? r : lockdown(&filter_init);
@@ -320,8 +319,8 @@ init_run(const struct order *o)
 	struct streams s;
 	int go[2], proc = -1;
 
-	STEP(JOIN, prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : 0);
 	STEP(JOIN, close_others(o));
+	STEP(JOIN, raw_end_with_peer(o->control_fd));
 	STEP(JOIN, join(o));
 	make_view(o, &proc);
 	STEP(PTY, streams_make(&s, o));

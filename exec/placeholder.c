@@ -3,10 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/fsuid.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -146,13 +144,22 @@ placeholder_is_leaving(const struct placeholders *all, const struct plan *plan)
 
 /* --- the process that removes --------------------------------------------- */
 
+/* That process. */
+struct remover {
+	const struct exec_config *config;
+	pid_t parent; /* exec */
+};
+
 /* Files are accessed as by that user; we may be root, but without the rights
- * that pass over permissions. */
+ * that pass over permissions. A file system may not answer: then this process
+ * ends with exec, or when exec has waited enough. */
 static void
-become(uid_t uid, gid_t gid)
+become(const struct remover *r, uid_t uid, gid_t gid)
 {
 	(void)setfsgid(gid);
 	(void)setfsuid(uid);
+	if (raw_end_with_parent(r->parent) < 0)
+		_exit(1);
 }
 
 /* Open the directory that path lies in, without following a link. */
@@ -173,19 +180,21 @@ open_parent(char *path, const char **name)
 
 /* The owner of the workspace that holds it may pass where we may not. */
 static void
-become_owner(const struct exec_config *c, const char *path)
+become_owner(const struct remover *r, const char *path)
 {
+	const struct exec_config *c = r->config;
+
 	for (size_t i = 0; i < c->workspace_count; i++) {
 		const struct workspace *w = &c->workspaces[i];
 
 		if (c->root && profile_is_in(bytes_of(path), bytes_of(w->path)))
-			become(w->uid, w->gid);
+			become(r, w->uid, w->gid);
 	}
 }
 
 /* The directory's owner removes it; whatever is in it keeps it in place. */
 static void
-remove_one(const struct exec_config *c, const struct placeholder *p)
+remove_one(const struct remover *r, const struct placeholder *p)
 {
 	char path[PATH_LEN_MAX];
 	const char *name;
@@ -196,28 +205,27 @@ remove_one(const struct exec_config *c, const struct placeholder *p)
 		return;
 	memcpy(path, p->path, p->made_len);
 	path[p->made_len] = '\0';
-	become(geteuid(), getegid());
-	become_owner(c, path);
+	become(r, geteuid(), getegid());
+	become_owner(r, path);
 	dir = open_parent(path, &name);
 	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISDIR(st.st_mode) || st.st_dev != p->dev || st.st_ino != p->ino)
 		return;
-	if (c->root)
-		become(st.st_uid, st.st_gid);
+	if (r->config->root)
+		become(r, st.st_uid, st.st_gid);
 	(void)unlinkat(dir, name, AT_REMOVEDIR);
 }
 
 static _Noreturn void
-remover_run(const struct placeholders *all, const struct exec_config *config)
+remover_run(const struct placeholders *all, const struct remover *r)
 {
 	const struct placeholder *p;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (raw_close_except(NULL, 0) < 0)
+	if (raw_end_with_parent(r->parent) < 0 || raw_close_except(NULL, 0) < 0)
 		_exit(1);
 	LIST_FOREACH (p, all, link)
 		if (p->leaving)
-			remove_one(config, p);
+			remove_one(r, p);
 	_exit(0);
 }
 
@@ -225,14 +233,20 @@ int
 placeholder_remove(struct placeholders *all, const struct exec_config *config,
     int *pidfd)
 {
+	const struct remover r = {.config = config, .parent = getpid()};
+	const struct placeholder *first = NULL;
 	struct placeholder *p;
 	pid_t pid;
 
-	LIST_FOREACH (p, all, link)
-		p->leaving = is_due(p);
+	LIST_FOREACH (p, all, link) {
+		if (!is_due(p))
+			continue;
+		first = first == NULL ? p : first;
+		p->leaving = p->dev == first->dev;
+	}
 	pid = raw_clone(0, pidfd);
 	if (pid == 0)
-		remover_run(all, config);
+		remover_run(all, &r);
 	if (pid > 0)
 		return 0;
 	LIST_FOREACH (p, all, link)

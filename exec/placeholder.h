@@ -47,8 +47,9 @@ bool placeholder_is_leaving(const struct placeholders *all,
 
 /*
  * Start a process that removes what was made and nobody holds, if it is still
- * empty and the same; they are leaving from now on. *pidfd is readable when it
- * has ended; the caller owns it, reaps the process and calls
+ * empty and the same: of one file system, as it may not answer. They are
+ * leaving from now on. *pidfd is readable when it has ended, which may be
+ * hastened by SIGKILL; the caller owns it, reaps the process and calls
  * placeholder_removed. 0, or a negative errno: then nothing is leaving.
  */
 must_use int placeholder_remove(struct placeholders *all,

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -31,6 +33,24 @@ raw_clone(uint64_t flags, int *pidfd)
 	if (pid < 0 && errno == ENOSYS)
 		pid = clone_before_3(args.flags, pidfd);
 	return pid < 0 ? -errno : (pid_t)pid;
+}
+
+int
+raw_end_with_parent(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return -errno;
+	return getppid() == parent ? 0 : -ESRCH;
+}
+
+int
+raw_end_with_peer(int socket)
+{
+	struct pollfd p = {.fd = socket};
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || poll(&p, 1, 0) < 0)
+		return -errno;
+	return (p.revents & POLLHUP) == 0 ? 0 : -ESRCH;
 }
 
 int

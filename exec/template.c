@@ -3,9 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -26,6 +24,7 @@ struct answer {
 /* The work of a helper. */
 struct helper {
 	const struct exec_config *config;
+	pid_t parent; /* exec */
 	struct template template;
 };
 
@@ -105,7 +104,7 @@ narrow_open(struct helper *h, struct err *e)
 
 	if (back < 0)
 		return err_errno(e, errno, "open the mount namespace");
-	view_init(&v, VIEW_OPEN_NARROW, h->config, &to->id);
+	view_init(&v, VIEW_OPEN_NARROW, h->config, &to->id, h->parent);
 	r = assemble(&v, to, true, e);
 	h->template.tell = v.tell;
 	view_done(&v);
@@ -136,7 +135,7 @@ make_sets(struct helper *h, struct err *e)
 
 	if (c->preset == PRESET_OPEN && narrow_open(h, &why) < 0)
 		drop_narrow(t);
-	view_init(&v, VIEW_CEILING, c, &set->id);
+	view_init(&v, VIEW_CEILING, c, &set->id, h->parent);
 	r = assemble(&v, set, restricted, e);
 	t->tell |= v.tell;
 	if (r == 0 && !restricted && c->preset != PRESET_OPEN &&
@@ -156,7 +155,9 @@ helper_run(struct helper *h, int socket)
 	size_t count = 0;
 
 	(void)umask(0);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	r = raw_end_with_parent(h->parent);
+	if (r < 0)
+		_exit(1);
 	r = make_sets(h, &e);
 	a.errnum = -r;
 	a.tell = h->template.tell;
@@ -192,7 +193,7 @@ int
 template_begin(const struct exec_config *config,
     const struct identity ids[TEMPLATE_SETS], int *pidfd, int *socket)
 {
-	struct helper h = {.config = config};
+	struct helper h = {.config = config, .parent = getpid()};
 	int pair[2];
 	pid_t pid;
 

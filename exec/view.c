@@ -12,10 +12,11 @@ const char *const view_devices[VIEW_DEVICES] = {"/dev/null", "/dev/zero",
 
 void
 view_init(struct view *v, enum view_kind kind, const struct exec_config *config,
-    const struct identity *id)
+    const struct identity *id, pid_t parent)
 {
 	*v = (struct view){.config = config,
 	    .kind = kind,
+	    .parent = parent,
 	    .id = *id,
 	    .root = -1,
 	    .proc = -1,

@@ -29,6 +29,7 @@ enum view_kind {
 struct view {
 	const struct exec_config *config;
 	enum view_kind kind;
+	pid_t parent; /* exec: this process ends with it */
 	struct identity id;
 	/* Detached mounts, -1 where there is none. */
 	int root, proc, cpus, resolv, shm;
@@ -40,7 +41,7 @@ struct view {
 };
 
 void view_init(struct view *v, enum view_kind kind,
-    const struct exec_config *config, const struct identity *id);
+    const struct exec_config *config, const struct identity *id, pid_t parent);
 /* Close what is still open. */
 void view_done(struct view *v);
 
@@ -90,9 +91,11 @@ must_use int view_make_point(const struct view *v, const char *path,
     bool directory, struct err *e);
 
 /* File access as the child has it, until view_as_self: only ids that look
- * files up change, and those of files that are made. */
+ * files up change, and those of files that are made. This process ends here if
+ * exec has ended: what is looked up may be on a file system that never
+ * answers. */
 void view_as_child(const struct view *v);
-void view_as_self(void);
+void view_as_self(const struct view *v);
 
 /*
  * view_sockets.c: with the network restricted, unix sockets of the host are

@@ -7,22 +7,29 @@
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
 
-void
-view_find_as_child(const struct order *o)
+#include "exec/raw.h"
+
+static void
+change_to(const struct order *o, uid_t uid, gid_t gid)
 {
 	if (!o->become)
 		return;
-	(void)setfsgid(o->id.gid);
-	(void)setfsuid(o->id.uid);
+	(void)setfsgid(gid);
+	(void)setfsuid(uid);
+	if (raw_end_with_peer(o->control_fd) < 0)
+		_exit(1);
+}
+
+void
+view_find_as_child(const struct order *o)
+{
+	change_to(o, o->id.uid, o->id.gid);
 }
 
 void
 view_find_as_self(const struct order *o)
 {
-	if (!o->become)
-		return;
-	(void)setfsuid(0);
-	(void)setfsgid(0);
+	change_to(o, 0, 0);
 }
 
 static int

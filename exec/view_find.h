@@ -46,7 +46,8 @@ must_use int view_find_own(const struct order *o, int root, const char *path,
     int *fd);
 
 /* File access as the child has it, and as we have it again: only the ids that
- * files are looked up and made with change. */
+ * files are looked up and made with change. This process ends here if exec has
+ * ended: what is looked up may be on a file system that never answers. */
 void view_find_as_child(const struct order *o);
 void view_find_as_self(const struct order *o);
 

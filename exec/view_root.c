@@ -206,7 +206,7 @@ build_tmp(const struct view *v, struct err *e)
 		return r;
 	view_as_child(v);
 	r = make_dir(SESSION_HOME, 0700, e);
-	view_as_self();
+	view_as_self(v);
 	return r;
 }
 

@@ -55,7 +55,7 @@ is_foreign(const struct view *v, const char *path)
 			return false;
 	view_as_child(v);
 	found = stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
-	view_as_self();
+	view_as_self(v);
 	return found;
 }
 
@@ -75,7 +75,7 @@ cover(const struct view *v, const char *empty, const char *path, struct err *e)
 		return r;
 	view_as_child(v);
 	r = mount_attach(tree, path, e);
-	view_as_self();
+	view_as_self(v);
 	return r == -ENOENT || r == -EACCES || r == -ENOTDIR ? 0 : r;
 }
 

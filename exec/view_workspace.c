@@ -6,20 +6,28 @@
 #include <sys/stat.h>
 
 #include "exec/mount.h"
+#include "exec/raw.h"
 #include "exec/view.h"
+
+static void
+change_to(const struct view *v, uid_t uid, gid_t gid)
+{
+	(void)setfsgid(gid);
+	(void)setfsuid(uid);
+	if (raw_end_with_parent(v->parent) < 0)
+		_exit(1);
+}
 
 void
 view_as_child(const struct view *v)
 {
-	(void)setfsgid(v->id.gid);
-	(void)setfsuid(v->id.uid);
+	change_to(v, v->id.uid, v->id.gid);
 }
 
 void
-view_as_self(void)
+view_as_self(const struct view *v)
 {
-	(void)setfsuid(geteuid());
-	(void)setfsgid(getegid());
+	change_to(v, geteuid(), getegid());
 }
 
 /* --- clones, with ids mapped -------------------------------------------- */
@@ -149,7 +157,7 @@ enter(const struct view *v, int dir, const char *name, bool directory)
 	view_as_child(v);
 	fd = openat(dir, name, flags | (directory ? O_DIRECTORY : 0));
 	errnum = errno;
-	view_as_self();
+	view_as_self(v);
 	return fd < 0 ? -errnum : fd;
 }
 
@@ -299,7 +307,7 @@ pin(const struct view *v, const char *path, bool read_only, struct err *e)
 
 	view_as_child(v);
 	r = mount_pin(path, read_only, NULL);
-	view_as_self();
+	view_as_self(v);
 	return r == -EACCES ? mount_pin(path, read_only, e)
 	       : r < 0	    ? err_errno(e, -r, "protect %s", path)
 			    : 0;

@@ -77,7 +77,7 @@ hide_landlock(void)
 
 /* As the supervisor does it: the binary is opened with our own rights. */
 static _Noreturn void
-become_exec(const struct driver_opts *o, int channel)
+become_exec(const struct driver_opts *o, int channel, int hang)
 {
 	static char name[] = "sallyport-exec";
 	const char *path = getenv("SALLYPORT_EXEC");
@@ -99,6 +99,8 @@ become_exec(const struct driver_opts *o, int channel)
 	}
 	if (o->no_landlock)
 		hide_landlock();
+	if (o->hang != NULL)
+		hang_install(o->hang, hang);
 	(void)syscall(SYS_execveat, binary, "", (char *[]){name, NULL},
 	    (char *[]){NULL}, AT_EMPTY_PATH);
 	die(path);
@@ -247,14 +249,21 @@ driver_attach(struct driver *d, uint32_t generation)
 static void
 launch(struct driver *d, const struct driver_opts *o)
 {
-	int fds[2];
+	int fds[2], hang[2];
 
 	memset(d, 0, sizeof *d);
 	check(channel_pair(fds) == 0, "channel");
+	check(channel_pair(hang) == 0, "channel");
 	d->pid = fork();
 	if (d->pid == 0)
-		become_exec(o, fds[1]);
+		become_exec(o, fds[1], hang[1]);
 	(void)close(fds[1]);
+	(void)close(hang[1]);
+	d->hung = -1;
+	if (o->hang != NULL)
+		d->hung = hang_take(hang[0]);
+	else
+		(void)close(hang[0]);
 	d->supervisor = channel_new(fds[0], ROLE_SUPERVISOR, ROLE_EXEC);
 	send_config(d, o);
 }
@@ -289,6 +298,7 @@ driver_close(struct driver *d)
 		(void)kill(d->pid, SIGKILL);
 		(void)waitpid(d->pid, NULL, 0);
 	}
+	fd_close(&d->hung);
 	memset(d, 0, sizeof *d);
 }
 

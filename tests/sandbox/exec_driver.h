@@ -12,6 +12,7 @@
 #include "privsep/channel.h"
 #include "privsep/pack.h"
 #include "privsep/sandbox_spec.h"
+#include "tests/sandbox/exec_hang.h"
 
 #define DRIVER_DEADLINE_MS 10000
 #define DRIVER_USER	   1234 /* the plain user of tests */
@@ -22,6 +23,7 @@ struct driver_opts {
 	enum network network;
 	uint32_t flags;
 	bool no_landlock;	   /* exec's kernel shall know no Landlock */
+	const struct hang *hang;   /* what hangs in exec and below; or NULL */
 	const char *workspaces[4]; /* absolute, until NULL */
 	const char *protected_paths[4]; /* until NULL */
 	struct limits limits;		/* limits_init'ed by driver_opts_init */
@@ -30,6 +32,7 @@ struct driver_opts {
 struct driver {
 	pid_t pid;
 	struct channel *supervisor, *net;
+	int hung; /* listener of what hangs: hang_wait; -1: nothing can */
 	struct msg_role_ready ready;
 	char probe[256];
 	char audit[65536]; /* every audit line so far: "event a=b c=d\n" */
