@@ -1,4 +1,4 @@
-/* The table of keys, for config.c and config_text.c alone. */
+/* The table of keys, for those who set, print and compare them all. */
 #ifndef SUPERVISOR_CONFIG_ROW_H
 #define SUPERVISOR_CONFIG_ROW_H
 

@@ -2,22 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/env.h"
-#include "supervisor/policy_command.h"
+#include "supervisor/policy_diff.h"
 #include "supervisor/policy_syscalls.h"
 
-/* Two configurations, and whether a difference was told. */
-struct pair {
-	const struct config *a, *b;
-	struct policy_ceiling in_a, in_b;
-	bool widened;
-};
-
-static void
-tell(struct pair *p, const char *what, const char *in_b, const char *in_a)
+void
+policy_diff_tell(struct policy_diff *d, const char *what, const char *in_b,
+    const char *in_a)
 {
 	(void)printf("%s: %s (was %s)\n", what, in_b, in_a);
-	p->widened = true;
+	d->widened = true;
 }
 
 /* --- files ---------------------------------------------------------------- */
@@ -30,20 +23,29 @@ strength(enum plan_access access)
 	return access == PLAN_READ ? 1 : 0;
 }
 
+/* A file of sallyport's own is one in either, whichever of them is read. */
+static bool
+is_own(const struct policy_diff *p, const char *path)
+{
+	return list_has(&p->in_a.workspaces.read_only, path) ||
+	       list_has(&p->in_b.workspaces.read_only, path);
+}
+
 static void
-compare_path(struct pair *p, const char *path)
+compare_path(struct policy_diff *p, const char *path)
 {
 	enum plan_access a = plan_access(&p->in_a.plan, bytes_of(path)).access;
 	enum plan_access b = plan_access(&p->in_b.plan, bytes_of(path)).access;
 
-	if (strength(b) > strength(a))
-		tell(p, path, config_access_name(b), config_access_name(a));
+	if (strength(b) > strength(a) && !is_own(p, path))
+		policy_diff_tell(p, path, config_access_name(b),
+		    config_access_name(a));
 }
 
 /* Between two rules nothing changes: the paths that a rule of either names,
  * and "/" for all that none does, say it all. */
 static void
-compare_paths(struct pair *p)
+compare_paths(struct policy_diff *p)
 {
 	compare_path(p, "/");
 	for (size_t i = 0; i < p->in_a.plan.path_count; i++)
@@ -63,7 +65,7 @@ compare_paths(struct pair *p)
 /* --- words ---------------------------------------------------------------- */
 
 static void
-compare_sockets(struct pair *p)
+compare_sockets(struct policy_diff *p)
 {
 	static const int order[] = {[PLAN_UNIX_DENY] = 0,
 	    [PLAN_UNIX_PRIVATE] = 1,
@@ -72,108 +74,22 @@ compare_sockets(struct pair *p)
 	enum plan_unix_sockets b = p->in_b.plan.unix_sockets;
 
 	if (order[b] > order[a])
-		tell(p, "unix_sockets", config_sockets_name(b),
+		policy_diff_tell(p, "unix_sockets", config_sockets_name(b),
 		    config_sockets_name(a));
 }
 
 static void
-compare_words(struct pair *p)
+compare_preset(struct policy_diff *p)
 {
-	const struct config *a = p->a, *b = p->b;
-
-	if (b->network > a->network)
-		tell(p, "profile.network", "enabled", "restricted");
-	if (b->preset == PRESET_OPEN && a->preset != PRESET_OPEN)
-		tell(p, "sandbox.preset", "open",
-		    config_preset_name(a->preset));
-	if (b->allow_root > a->allow_root)
-		tell(p, "sandbox.allow_root", "true", "false");
-	if (b->degraded > a->degraded)
-		tell(p, "sandbox.degraded", "allow", "refuse");
-}
-
-/* --- environment ---------------------------------------------------------- */
-
-/* What is in list "more" and not in list "fewer". */
-static void
-compare_lists(struct pair *p, const char *key, const struct list *more,
-    const struct list *fewer, const char *now, const char *was)
-{
-	for (size_t i = 0; i < more->count; i++) {
-		char text[160];
-
-		if (list_has(fewer, more->items[i]))
-			continue;
-		(void)snprintf(text, sizeof text, "%s %.100s", key,
-		    more->items[i]);
-		tell(p, text, now, was);
-	}
-}
-
-/* Names alone: a value may be a secret. */
-static void
-compare_set(struct pair *p)
-{
-	for (size_t i = 0; i < p->b->env_set.count; i++) {
-		const char *item = p->b->env_set.items[i];
-		size_t len = strcspn(item, "=") + 1;
-		char text[160];
-		bool found = false;
-
-		for (size_t j = 0; j < p->a->env_set.count && !found; j++)
-			found = strncmp(p->a->env_set.items[j], item, len) == 0;
-		if (found)
-			continue;
-		(void)snprintf(text, sizeof text, "env.set %.*s",
-		    len > 100 ? 100 : (int)len - 1, item);
-		tell(p, text, "can be inherited", "not there");
-	}
-}
-
-static void
-compare_env(struct pair *p)
-{
-	compare_lists(p, "env.scrub", &p->a->env_scrub, &p->b->env_scrub,
-	    "not in the list", "dropped");
-	compare_lists(p, "env.allow", &p->b->env_allow, &p->a->env_allow,
-	    "passes", "not in the list");
-	compare_set(p);
-}
-
-/* --- limits --------------------------------------------------------------- */
-
-/* 0 is no limit where a row's minimum is 0 and it counts what a child has. */
-static uint64_t
-effective(const char *key, uint64_t v)
-{
-	bool none = v == 0 && (strcmp(key, "child_file_size") == 0 ||
-				  strcmp(key, "child_memory") == 0);
-
-	return none ? UINT64_MAX : v;
-}
-
-static void
-compare_limits(struct pair *p)
-{
-	for (unsigned int i = 0; i < LIMIT_ROWS; i++) {
-		const char *key = limit_rows[i].key;
-		uint64_t a = limits_get(&p->a->limits, i);
-		uint64_t b = limits_get(&p->b->limits, i);
-		char what[64], now[24], was[24];
-
-		if (effective(key, b) <= effective(key, a))
-			continue;
-		(void)snprintf(what, sizeof what, "limits.%s", key);
-		(void)snprintf(now, sizeof now, "%llu", (unsigned long long)b);
-		(void)snprintf(was, sizeof was, "%llu", (unsigned long long)a);
-		tell(p, what, now, was);
-	}
+	if (p->b->preset == PRESET_OPEN && p->a->preset != PRESET_OPEN)
+		policy_diff_tell(p, "sandbox.preset", "open",
+		    config_preset_name(p->a->preset));
 }
 
 /* --- configurations ------------------------------------------------------- */
 
 static int
-compare_child(struct pair *p, struct err *e)
+compare_child(struct policy_diff *p, struct err *e)
 {
 	int r =
 	    policy_syscalls_compare(p->a->child_policy, p->b->child_policy, e);
@@ -185,7 +101,7 @@ compare_child(struct pair *p, struct err *e)
 static int
 compare_configs(const struct config *a, const struct config *b)
 {
-	struct pair p = {.a = a, .b = b};
+	struct policy_diff p = {.a = a, .b = b};
 	struct err e = {0};
 	int r = policy_ceiling_init(&p.in_a, a, &e);
 	int s = policy_ceiling_init(&p.in_b, b, &e);
@@ -193,11 +109,14 @@ compare_configs(const struct config *a, const struct config *b)
 	if (r == 0 && s == 0) {
 		compare_paths(&p);
 		compare_sockets(&p);
-		compare_words(&p);
-		compare_env(&p);
-		compare_limits(&p);
-		r = compare_child(&p, &e);
+		compare_preset(&p);
+		policy_diff_limits(&p);
+		r = policy_diff_keys(&p);
 	}
+	if (r < 0 && e.code == 0)
+		(void)!err_set(&e, -r, "out of memory");
+	if (r == 0 && s == 0)
+		r = compare_child(&p, &e);
 	policy_ceiling_done(&p.in_a);
 	policy_ceiling_done(&p.in_b);
 	if (r < 0 || s < 0) {

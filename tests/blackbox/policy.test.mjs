@@ -306,7 +306,7 @@ test('diff tells what is widened and nothing else', {skip: foreignSkip}, () => {
 		['a.conf a.conf', 0, /^$/], ['a.conf narrower.conf', 0, /^$/],
 		['narrower.conf a.conf', 1, /^\/tmp\/w: write \(was read\)$/m],
 		['a.conf wider.conf', 1, /^\/tmp\/w\/secrets: read \(was deny\)$/m],
-		['a.conf wider.conf', 1, /^env\.allow OTHER_KEY: passes/m],
+		['a.conf wider.conf', 1, /^env\.allow OTHER_KEY: in the list/m],
 		['a.conf wider.conf', 1, /^limits\.workers_max: 9 \(was 4\)$/m],
 		['wider.conf a.conf', 0, /^$/],
 		['a.policy a.policy', 0, /^$/], ['a.policy narrow.policy', 0, /^$/],
@@ -324,6 +324,92 @@ test('diff tells what is widened and nothing else', {skip: foreignSkip}, () => {
 		assert.equal(got.status, status, `${args}: ${got.stdout}${got.stderr}`);
 		assert.match(got.stdout, want, args);
 	}
+});
+
+// What B has and A has not, [key, value in A, value in B, a line of the answer
+// or null where nothing is wider]; the other way round is null unless a fifth
+// member says otherwise. Lists are arrays.
+const settings = [
+	['env.set', ['A=1'], ['A=1', 'B=2'], /^env\.set B: in the list/m],
+	['env.set', ['PATH=/a'], ['PATH=/b'], /^env\.set PATH: another value/m,
+		/^env\.set PATH: another value/m],
+	['env.allow', [], ['X_KEY'], /^env\.allow X_KEY: in the list/m],
+	['env.scrub', ['A', 'B'], ['A'], /^env\.scrub B: not in the list/m],
+	['sandbox.preset', 'strict', 'workspace', /^\/: read \(was none\)$/m],
+	['sandbox.preset', 'workspace', 'open', /^sandbox\.preset: open/m],
+	['sandbox.allow_root', 'false', 'true', /^sandbox\.allow_root: true/m],
+	['sandbox.degraded', 'refuse', 'allow', /^sandbox\.degraded: allow/m],
+	['sandbox.net_uid', '200000', '1000', /^sandbox\.net_uid: 1000/m],
+	['sandbox.http_uid', '200001', '1001', /^sandbox\.http_uid: 1001/m],
+	['sandbox.uid_base', '300000', '2000', /^sandbox\.uid_base: 2000/m],
+	['sandbox.net_uid', '200000', '200002', null],
+	['profile.network', 'restricted', 'enabled', /^profile\.network: ena/m],
+	['fs.atomic_writes', 'false', 'true', null],
+	['log.level', 'info', 'error', null],
+	['server.compat', 'codex', 'openclaw', null],
+	['server.workspace', ['/usr'], ['/usr', '/var'], /^\/var: write/m],
+	['http.enabled', 'false', 'true', /^http\.enabled: true/m],
+	['http.allow', ['a.example'], ['a.example', '10.0.0.0/8'],
+		/^http\.allow 10\.0\.0\.0\/8: in the list/m],
+	['http.allow', ['10.0.0.0/8'], ['10.1.0.0/16', '10.2.3.4:80'], null,
+		/^http\.allow 10\.0\.0\.0\/8: /m],
+	['http.allow', ['10.1.2.3:80'], ['10.1.2.3'], /^http\.allow 10\.1\.2\.3: /m],
+	['http.allow', ['*.a.example'], ['b.a.example:1', '*.c.a.example'], null,
+		/^http\.allow \*\.a\.example/m],
+	['http.allow', ['*.a.example'], ['a.example'], /^http\.allow a\.exam/m,
+		/^http\.allow \*\.a/m],
+	['http.allow', ['a.example'], ['*.a.example'], /^http\.allow \*\.a\.exam/m,
+		/^http\.allow a\.exam/m],
+	['http.allow', ['0.0.0.0/0'], ['a.example', '::1'], /^http\.allow ::1/m,
+		/^http\.allow 0\.0\.0\.0\/0/m],
+	['http.deny', ['a.example', '10.0.0.0/8'], ['10.0.0.0/8'],
+		/^http\.deny a\.example: not in the list/m],
+	['http.deny', ['10.1.0.0/16'], ['10.0.0.0/8'], null,
+		/^http\.deny 10\.0\.0\.0\/8: /m],
+	['http.allow_private', 'false', 'true', /^http\.allow_private: true/m],
+	['http.allow_public', 'false', 'true', /^http\.allow_public: true/m],
+	['http.ports', ['443'], [], /^http\.ports: every port/m],
+	['http.ports', ['443'], ['443', '80'], /^http\.ports 80: in the list/m],
+	['http.env', [], ['PATH'], /^http\.env PATH: in the list/m],
+	['http.resolver', '127.0.0.1:53', '127.0.0.2:53', /^http\.resolver: /m,
+		/^http\.resolver: /m],
+	['http.proxy', [], 'http://127.0.0.1:1', /^http\.proxy: http.* nothing/m,
+		/^http\.proxy: nothing/m],
+	['http.ca_file', [], '/etc/ca.pem', /^http\.ca_file: /m,
+		/^http\.ca_file: nothing/m],
+	['http.max_body', '1M', '2M', /^http\.max_body: 2M/m],
+	['http.max_concurrent', '1', '2', /^http\.max_concurrent: 2/m],
+	['http.max_redirects', '0', '1', /^http\.max_redirects: 1/m],
+	['audit.file', '/var/a', [], /^audit\.file: nothing \(was \/var\/a\)$/m],
+	['limits.child_memory', '1M', '0', /^limits\.child_memory: 0/m],
+	['limits.child_cpu_time', '10s', '0', /^limits\.child_cpu_time: 0/m],
+	['limits.session_retention', '0', '1s', /^limits\.session_retention: /m],
+	['limits.tmp_size', '1M', '2M', /^limits\.tmp_size: /m],
+];
+
+test('diff knows of every key what makes it wider', {skip: foreignSkip}, () => {
+	const write = (dir, name, key, value) => {
+		const [section, word] = key.split('.');
+		const lines = [value].flat().map((v) => `${word} = ${v}\n`);
+
+		fs.writeFileSync(path.join(dir, name),
+			`[${section}]\n${lines.join('')}`);
+	};
+	const dir = files({});
+
+	for (const [key, a, b, wider, back = null] of settings) {
+		write(dir, 'a.conf', key, a);
+		write(dir, 'b.conf', key, b);
+		for (const [pair, want] of [[['a.conf', 'b.conf'], wider],
+			[['b.conf', 'a.conf'], back]]) {
+			const got = policy(['diff', ...pair], {cwd: dir});
+			const about = `${key} ${a} ${b} ${pair}: ${got.stdout}${got.stderr}`;
+
+			assert.equal(got.status, want === null ? 0 : 1, about);
+			assert.match(got.stdout, want ?? /^$/, about);
+		}
+	}
+	assert.doesNotMatch(policy(['diff', 'a.conf', 'b.conf']).stdout, /A=1/);
 });
 
 test('export --text is a policy that allows the same', {skip: foreignSkip}, () => {
