@@ -1,5 +1,6 @@
 #include "base/sha256.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -140,7 +141,7 @@ finish(uint32_t h[WORDS], const uint8_t *rest, size_t rest_len, uint64_t len)
 }
 
 void
-sha256_hex(struct bytes data, char out[SHA256_HEX_SIZE])
+sha256(struct bytes data, uint8_t out[SHA256_SIZE])
 {
 	uint32_t h[WORDS] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
 	    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
@@ -149,6 +150,55 @@ sha256_hex(struct bytes data, char out[SHA256_HEX_SIZE])
 	for (; data.len - i >= BLOCK; i += BLOCK)
 		compress(h, data.data + i);
 	finish(h, data.len > i ? data.data + i : NULL, data.len - i, data.len);
-	for (i = 0; i < WORDS; i++)
-		(void)snprintf(out + 8 * i, 9, "%08x", h[i]);
+	for (i = 0; i < SHA256_SIZE; i++)
+		out[i] = (uint8_t)(h[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+static void
+to_hex(const uint8_t digest[SHA256_SIZE], char out[SHA256_HEX_SIZE])
+{
+	for (size_t i = 0; i < SHA256_SIZE; i++)
+		(void)snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}
+
+void
+sha256_hex(struct bytes data, char out[SHA256_HEX_SIZE])
+{
+	uint8_t digest[SHA256_SIZE];
+
+	sha256(data, digest);
+	to_hex(digest, out);
+}
+
+int
+hmac_sha256_hex(struct bytes key, struct bytes data, char out[SHA256_HEX_SIZE])
+{
+	uint8_t outer[BLOCK + SHA256_SIZE] = {0}, inner[BLOCK],
+			      digest[SHA256_SIZE];
+	scoped_buf text;
+
+	buf_init(&text, SIZE_MAX);
+	if (key.len > BLOCK)
+		sha256(key, outer);
+	else if (key.len > 0)
+		memcpy(outer, key.data, key.len);
+	for (size_t i = 0; i < BLOCK; i++) {
+		inner[i] = outer[i] ^ 0x36;
+		outer[i] ^= 0x5c;
+	}
+	int r = buf_reserve(&text, BLOCK + data.len);
+
+	if (r == 0)
+		r = buf_put(&text, inner, BLOCK);
+	if (r == 0)
+		r = buf_put(&text, data.data, data.len);
+	if (r == 0) {
+		sha256((struct bytes){text.data, text.len}, outer + BLOCK);
+		explicit_bzero(text.data, BLOCK);
+		sha256((struct bytes){outer, sizeof outer}, digest);
+		to_hex(digest, out);
+	}
+	explicit_bzero(outer, sizeof outer);
+	explicit_bzero(inner, sizeof inner);
+	return r < 0 ? -ENOMEM : 0;
 }
