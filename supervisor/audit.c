@@ -1,135 +1,214 @@
 #include "supervisor/audit.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/limits.h"
 #include "base/log.h"
 #include "privsep/pack.h"
-#include "supervisor/jsontext.h"
 
-#define NAME_MAX_LEN 64 /* bytes of an event's or a pair's name */
-#define PAIRS_MAX    (16u * 1024u)
-
-/* Told in the log if there is no audit file. */
+/* Told in the log if there is no audit log. */
 static const char *const noteworthy[] = {"process_refused", "session_refused"};
 
-int
-audit_open(struct audit *a, const char *path, struct err *e)
-{
-	int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW |
-		    O_NOCTTY | O_NONBLOCK;
-	scoped_fd fd = -1;
-	struct stat st;
+/* --- one line ------------------------------------------------------------- */
 
-	a->fd = -1;
-	if (path == NULL)
+/* Returns 0 or a negative errno. The chain goes on only after what stands. */
+static int
+write_line(struct audit *a, struct buf *line)
+{
+	struct audit_chain next;
+	int r = 0;
+
+	if (a->chain.on)
+		r = audit_chain_seal(&a->chain, line, &next);
+	if (r == 0)
+		r = audit_sink_write(&a->sink,
+		    (struct bytes){.data = line->data, .len = line->len});
+	if (r == 0 && a->chain.on)
+		a->chain = next;
+	return r;
+}
+
+static void
+lose(struct audit *a, int r)
+{
+	if (a->lost == 0) {
+		log_error("audit_lost reason=%s", strerrorname_np(-r));
+		a->lost_errno = -r;
+	}
+	a->lost++;
+	a->failed = a->failed || a->stop_on_error;
+}
+
+/* pairs: name, value, ..., NULL; a value that is NULL leaves its name out. */
+static int
+format_own(struct buf *line, const char *event, const char *const *pairs)
+{
+	struct timespec now;
+	scoped_buf packed;
+	int r = 0;
+
+	buf_init(&packed, AUDIT_PACKED_MAX);
+	for (; *pairs != NULL && r == 0; pairs += 2) {
+		if (pairs[1] == NULL)
+			continue;
+		r = buf_put_cstring(&packed, pairs[0]);
+		if (r == 0)
+			r = buf_put_cstring(&packed, pairs[1]);
+	}
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return r < 0
+		   ? r
+		   : audit_format(line, &now, ROLE_SUPERVISOR, bytes_of(event),
+			 (struct bytes){.data = packed.data, .len = packed.len},
+			 NULL);
+}
+
+/* The decimal digits of n in text, or NULL if it is nothing to tell. */
+static const char *
+count_text(uint64_t n, char text[24])
+{
+	(void)snprintf(text, 24, "%" PRIu64, n);
+	return n > 0 ? text : NULL;
+}
+
+/* First what went missing: who reads on must not think that nothing did. */
+static int
+tell_gap(struct audit *a)
+{
+	char lines[24], torn[24];
+	scoped_buf line;
+	int r;
+
+	if (a->lost == 0)
 		return 0;
-	fd = open(path, flags, 0600);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_errno(e, errno, "audit file %.100s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, EINVAL,
-		    "audit file %.100s: not a regular file", path);
-	a->fd = fd_take(&fd);
+	buf_init(&line, AUDIT_LINE_MAX);
+	r = format_own(&line, "audit_gap",
+	    (const char *[]){"lines", count_text(a->lost, lines), "reason",
+		strerrorname_np(a->lost_errno), "torn",
+		count_text(a->sink.torn, torn), NULL});
+	if (r == 0)
+		r = write_line(a, &line);
+	if (r == 0) {
+		log_warn("audit_gap lines=%s", lines);
+		a->lost = 0;
+	}
+	return r;
+}
+
+static void
+put(struct audit *a, struct buf *line)
+{
+	int r = tell_gap(a);
+
+	if (r == 0)
+		r = write_line(a, line);
+	if (r < 0)
+		lose(a, r);
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+/* What the log has of the chain's end helps where the file was cut short. */
+static void
+log_chain(const struct audit *a)
+{
+	if (a->chain.on)
+		log_info("audit_chain seq=%" PRIu64 " hash=%s", a->chain.seq,
+		    a->chain.hash);
+}
+
+/* The first line of each file: what it goes on from. */
+static void
+tell_open(struct audit *a, const char *why)
+{
+	char torn[24];
+	const char *prev = a->chain.on ? a->chain.hash : NULL;
+
+	if (a->sink.output == AUDIT_NONE)
+		return;
+	audit_own(a, "audit_open",
+	    (const char *[]){"why", why, "output",
+		audit_output_name(a->sink.output), "prev", prev, "torn",
+		count_text(a->sink.torn, torn), NULL});
+	log_chain(a);
+}
+
+static int
+resume_chain(struct audit *a, struct err *e)
+{
+	scoped_buf tail;
+	int r;
+
+	buf_init(&tail, 4u * AUDIT_LINE_MAX);
+	r = audit_sink_tail(&a->sink, tail.max, &tail);
+	if (r < 0)
+		return err_errno(e, -r, "audit file");
+	audit_chain_resume(&a->chain,
+	    (struct bytes){.data = tail.data, .len = tail.len});
 	return 0;
+}
+
+int
+audit_open(struct audit *a, const struct config_audit *c, struct err *e)
+{
+	const char *path = c->file != NULL ? c->file : c->socket;
+	enum audit_output output = c->file != NULL     ? AUDIT_FILE
+				   : c->socket != NULL ? AUDIT_SOCKET
+				   : c->to_stderr      ? AUDIT_STDERR
+						       : AUDIT_NONE;
+	int r;
+
+	*a = (struct audit){0};
+	a->sink.fd = a->sink.dir_fd = -1;
+	audit_chain_init(&a->chain);
+	a->rate = calloc(1, sizeof *a->rate);
+	if (a->rate == NULL)
+		return err_set(e, ENOMEM, "out of memory");
+	audit_adjust(a, c);
+	a->chain.on = c->chain;
+	r = audit_sink_open(&a->sink, output, path, e);
+	if (r == 0 && c->key_file != NULL)
+		r = audit_chain_read_key(&a->chain, c->key_file, e);
+	if (r == 0 && c->chain)
+		r = resume_chain(a, e);
+	if (r < 0)
+		return r;
+	tell_open(a, "start");
+	return a->failed ? err_errno(e, a->lost_errno, "audit log") : 0;
+}
+
+void
+audit_adjust(struct audit *a, const struct config_audit *c)
+{
+	a->stop_on_error = c->on_error == AUDIT_STOP;
+	a->rate->per_second = c->rate;
+	a->rate->burst = c->burst;
+}
+
+int
+audit_reopen(struct audit *a, struct err *e)
+{
+	int r = audit_sink_reopen(&a->sink, e);
+
+	if (r == 0)
+		tell_open(a, "reopened");
+	return r;
 }
 
 void
 audit_close(struct audit *a)
 {
-	fd_close(&a->fd);
+	if (a->sink.fd >= 0)
+		log_chain(a);
+	audit_sink_close(&a->sink);
+	audit_chain_done(&a->chain);
+	free(a->rate);
+	a->rate = NULL;
 }
 
-static bool
-is_name(struct bytes s)
-{
-	if (s.len == 0 || s.len > NAME_MAX_LEN)
-		return false;
-	for (size_t i = 0; i < s.len; i++)
-		if (!(s.data[i] >= 'a' && s.data[i] <= 'z') &&
-		    !(s.data[i] >= '0' && s.data[i] <= '9') && s.data[i] != '_')
-			return false;
-	return true;
-}
-
-/* Whether name is ours, or stands among the pairs that precede it. */
-static bool
-is_taken(struct bytes name, struct bytes pairs, const uint8_t *until)
-{
-	struct bytes other, value;
-	struct reader r;
-
-	if (bytes_is(name, "time") || bytes_is(name, "role") ||
-	    bytes_is(name, "event"))
-		return true;
-	reader_init(&r, pairs.data, pairs.len);
-	while (strings_next(&r, &other) && other.data < until) {
-		if (bytes_equal(other, name))
-			return true;
-		if (!strings_next(&r, &value))
-			break;
-	}
-	return false;
-}
-
-static int
-put_head(struct buf *out, const struct timespec *now, enum role role,
-    struct bytes event)
-{
-	char stamp[32];
-	struct tm tm;
-
-	if (gmtime_r(&now->tv_sec, &tm) == NULL ||
-	    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
-		stamp[0] = '\0';
-	return buf_printf(out,
-	    "{\"time\":\"%s.%03ldZ\",\"role\":\"%s\",\"event\":\"%.*s\"", stamp,
-	    now->tv_nsec / 1000000, role_name(role), (int)event.len,
-	    (const char *)event.data);
-}
-
-static int
-put_pairs(struct buf *out, struct bytes pairs, struct err *e)
-{
-	struct bytes name, value;
-	struct reader r;
-	int rc = 0;
-
-	reader_init(&r, pairs.data, pairs.len);
-	while (rc == 0 && strings_next(&r, &name)) {
-		if (!strings_next(&r, &value) || !is_name(name) ||
-		    is_taken(name, pairs, name.data))
-			return err_set(e, EPROTO, "audit: malformed pairs");
-		rc = buf_printf(out, ",\"%.*s\":", (int)name.len,
-		    (const char *)name.data);
-		if (rc == 0)
-			rc = jsontext_put(out, value);
-	}
-	return rc;
-}
-
-int
-audit_format(struct buf *out, const struct timespec *now, enum role role,
-    struct bytes event, struct bytes pairs, struct err *e)
-{
-	size_t start = out->len, count;
-	int r;
-
-	if (!is_name(event) ||
-	    !strings_check(pairs, 2 * AUDIT_PAIRS_MAX, PAIRS_MAX, &count))
-		return err_set(e, EPROTO, "audit: malformed event");
-	r = put_head(out, now, role, event);
-	if (r == 0)
-		r = put_pairs(out, pairs, e);
-	if (r == 0)
-		r = buf_put(out, "}\n", 2);
-	if (r < 0)
-		out->len = start;
-	return r;
-}
+/* --- writing -------------------------------------------------------------- */
 
 static bool
 is_noteworthy(struct bytes event)
@@ -140,13 +219,23 @@ is_noteworthy(struct bytes event)
 	return false;
 }
 
+static uint64_t
+now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 int
 audit_write(struct audit *a, enum role role, struct bytes event,
     struct bytes pairs, struct err *e)
 {
 	struct timespec now;
+	uint64_t dropped;
+	char text[24];
 	scoped_buf line;
-	ssize_t n;
 	int r;
 
 	buf_init(&line, AUDIT_LINE_MAX);
@@ -154,38 +243,41 @@ audit_write(struct audit *a, enum role role, struct bytes event,
 	r = audit_format(&line, &now, role, event, pairs, e);
 	if (r == -EPROTO)
 		return r;
-	if (r < 0) {
-		log_error("audit_lost reason=%s", strerrorname_np(-r));
-		return 0;
-	}
-	if (a->fd < 0) {
+	if (r == 0 && a->sink.output == AUDIT_NONE) {
 		log_line(is_noteworthy(event) ? LOG_INFO : LOG_DEBUG,
 		    "audit %.*s", (int)line.len - 1, (char *)line.data);
 		return 0;
 	}
-	/* One write of an append-only descriptor: lines do not mix. */
-	do
-		n = write(a->fd, line.data, line.len);
-	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)line.len)
-		log_error("audit_lost reason=%s",
-		    n < 0 ? strerrorname_np(errno) : "short write");
+	if (!audit_rate_take(a->rate, role, audit_find(pairs, "session"),
+		now_ms(), &dropped))
+		return 0;
+	if (r == 0 && dropped > 0)
+		r = audit_extend(&line, "dropped", count_text(dropped, text));
+	if (r == 0)
+		put(a, &line);
+	else
+		lose(a, r);
 	return 0;
 }
 
 void
 audit_own(struct audit *a, const char *event, const char *const *pairs)
 {
-	scoped_buf packed;
-	struct err e = {0};
-	int r = 0;
+	scoped_buf line;
+	int r;
 
-	buf_init(&packed, PAIRS_MAX);
-	for (; *pairs != NULL && r == 0; pairs++)
-		r = buf_put_cstring(&packed, *pairs);
+	if (a->sink.output == AUDIT_NONE)
+		return;
+	buf_init(&line, AUDIT_LINE_MAX);
+	r = format_own(&line, event, pairs);
 	if (r == 0)
-		r = audit_write(a, ROLE_SUPERVISOR, bytes_of(event),
-		    (struct bytes){.data = packed.data, .len = packed.len}, &e);
-	if (r < 0)
-		log_error("audit_lost event=%s", event);
+		put(a, &line);
+	else
+		lose(a, r);
+}
+
+bool
+audit_failed(const struct audit *a)
+{
+	return a->failed;
 }

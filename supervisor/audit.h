@@ -1,47 +1,56 @@
 /*
- * The audit log: one JSON object a line,
- * {"time":"...Z","role":"exec","event":"process_start","session":"3",...}.
- * Values are strings. A role can neither choose its "role" nor repeat a key.
+ * The audit log: a JSON object a line (audit_text.h), to one output
+ * (audit_sink.h), so many a second (audit_rate.h), chained if asked for
+ * (audit_chain.h).
  */
 #ifndef SUPERVISOR_AUDIT_H
 #define SUPERVISOR_AUDIT_H
 
-#include <time.h>
-
-#include "base/buf.h"
-#include "base/err.h"
-#include "privsep/role.h"
-
-#define AUDIT_LINE_MAX	(128u * 1024u) /* bytes; a value may grow sixfold */
-#define AUDIT_PAIRS_MAX 32
+#include "supervisor/audit_chain.h"
+#include "supervisor/audit_rate.h"
+#include "supervisor/audit_sink.h"
+#include "supervisor/audit_text.h"
+#include "supervisor/config_audit.h"
 
 struct audit {
-	int fd; /* append only, owned; -1: there is no audit file */
+	struct audit_sink sink;
+	struct audit_chain chain;
+	struct audit_rate *rate; /* owned */
+	bool stop_on_error;	 /* [audit] on_error = stop */
+	bool failed;		 /* and an error was there */
+	uint64_t lost;		 /* lines since the last one that was written */
+	int lost_errno;		 /* of the first of them */
 };
 
-/* Open or make the regular file at path, mode 0600; NULL: none. Returns 0 or a
- * negative errno with e. */
-must_use int audit_open(struct audit *a, const char *path, struct err *e);
+/*
+ * Open what c names and write the first line, audit_open. Returns 0 or a
+ * negative errno with e. audit_close is due in both cases.
+ */
+must_use int audit_open(struct audit *a, const struct config_audit *c,
+    struct err *e);
 void audit_close(struct audit *a);
 
-/*
- * Append one line to out. event and the names in pairs (packed: name, value,
- * ...) are lower-case letters, digits and '_'; values are any bytes, what is
- * no UTF-8 becomes U+FFFD. Returns 0; -EPROTO with e if a name is malformed,
- * repeated or one of ours; -EMSGSIZE; -ENOMEM. out is unchanged on failure.
- */
-must_use int audit_format(struct buf *out, const struct timespec *now,
-    enum role role, struct bytes event, struct bytes pairs, struct err *e);
+/* The output was moved away, or is to be found anew. Returns 0, or a negative
+ * errno with e, and then the old one goes on. */
+must_use int audit_reopen(struct audit *a, struct err *e);
+
+/* Take from c what may change while we run: rate, burst and on_error. */
+void audit_adjust(struct audit *a, const struct config_audit *c);
 
 /*
- * Write what a role told us. Without an audit file what an administrator
- * should see all the same goes to the log. Returns 0, also if the disk is
- * full, which is logged; -EPROTO with e if the message is malformed.
+ * Write what a role told us. Without an output what an administrator should
+ * see all the same goes to the log. Returns 0, also if the line could not be
+ * written: that is logged, counted, and told by the line audit_gap as soon as
+ * one can be; -EPROTO with e if the message is malformed.
  */
 must_use int audit_write(struct audit *a, enum role role, struct bytes event,
     struct bytes pairs, struct err *e);
 
-/* An event of our own; pairs: name, value, ..., NULL. */
+/* An event of our own, never dropped for being one of many; pairs: name,
+ * value, ..., NULL. */
 void audit_own(struct audit *a, const char *event, const char *const *pairs);
+
+/* Whether the server is to end since a line could not be written. */
+bool audit_failed(const struct audit *a);
 
 #endif

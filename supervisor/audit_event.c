@@ -1,5 +1,6 @@
 #include "supervisor/audit_event.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/sha256.h"
@@ -26,6 +27,19 @@ audit_server_start(const struct server *s)
 		config_preset_name(c->preset), "profile",
 		c->profile != NULL ? c->profile : "", "policy_sha256", policy,
 		"child_filter_sha256", filter, NULL});
+}
+
+void
+audit_server_end(const struct server *s, enum exit_code code)
+{
+	uint64_t untold = audit_rate_forget(s->audit->rate);
+	char number[16], dropped[24];
+
+	(void)snprintf(number, sizeof number, "%d", (int)code);
+	(void)snprintf(dropped, sizeof dropped, "%" PRIu64, untold);
+	audit_own(s->audit, "server_end",
+	    (const char *[]){"code", number, "untold",
+		untold > 0 ? dropped : NULL, NULL});
 }
 
 void

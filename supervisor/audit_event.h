@@ -8,6 +8,9 @@
 /* Clients are served from now on, by these rules. */
 void audit_server_start(const struct server *s);
 
+/* The last line: nothing of ours is left. */
+void audit_server_end(const struct server *s, enum exit_code code);
+
 /* A role is locked down, and this is what it reached. */
 void audit_role_ready(const struct server *s, enum role role,
     const struct msg_role_ready *got);

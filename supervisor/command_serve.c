@@ -30,12 +30,13 @@ static const char usage[] =
     "  --help, --help-settings  this text; every setting with its default\n"
     "\n"
     "The only line on standard output is the URL. Whoever knows it may start\n"
-    "commands. SIGTERM, SIGINT and SIGHUP stop the server in order; a second\n"
-    "one at once.\n"
+    "commands. SIGTERM, SIGINT and the end of its terminal stop the server in\n"
+    "order; a second signal at once. SIGHUP opens the audit file anew.\n"
     "\n"
-    "exit codes: 0 stopped by a signal; 1 the system refused something;\n"
-    "2 wrong command line, configuration or workspace; 3 a process did not\n"
-    "start or reach its lock-down; 4 processes crashed too often\n";
+    "exit codes: 0 stopped by a signal; 1 the system refused something, or\n"
+    "the audit log could not be written; 2 wrong command line, configuration\n"
+    "or workspace; 3 a process did not start or reach its lock-down;\n"
+    "4 processes crashed too often\n";
 
 /* A file that a command made setuid root would be root's for the host's users
  * as well; the filters forbid it, this is for whoever turns them off. */
@@ -80,22 +81,26 @@ warn(const struct config *c, const struct workspaces *w)
 static enum exit_code
 serve(struct config *c, const struct options *a)
 {
+	scoped_free struct opening *o = malloc(sizeof *o);
 	struct err e = {0};
-	struct opening o;
 	enum exit_code code;
 
+	if (o == NULL) {
+		options_complain("out of memory");
+		return EXIT_RUNTIME;
+	}
 	log_set_level((enum log_level)c->log_level);
-	code = opening_init(&o, c, a->config_file, a->url_file, &e);
+	code = opening_init(o, c, a->config_file, a->url_file, &e);
 	if (code == EXIT_OK) {
-		warn(c, &o.workspaces);
-		if (confine_self(o.server.userns, &e) < 0)
+		warn(c, &o->workspaces);
+		if (confine_self(o->server.userns, &e) < 0)
 			code = EXIT_LOCKDOWN;
 	}
 	if (code == EXIT_OK)
-		code = supervisor_run(&o.server);
+		code = supervisor_run(&o->server);
 	else
 		options_complain(e.text);
-	opening_done(&o);
+	opening_done(o);
 	return code;
 }
 

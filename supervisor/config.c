@@ -14,6 +14,8 @@ static const char *const preset_words[] = {"workspace", "open", "strict", NULL};
 static const char *const bool_words[] = {"false", "true", NULL};
 static const char *const degraded_words[] = {"refuse", "allow", NULL};
 static const char *const network_words[] = {"restricted", "enabled", NULL};
+static const char *const on_error_words[] = {"continue", "stop", NULL};
+static const char *const argv_words[] = {"none", "hash", "full", NULL};
 static const char *const log_words[] = {"error", "warn", "info", "debug", NULL};
 
 /* What a preset decides unless it is said otherwise: http.enabled, */
@@ -137,9 +139,34 @@ const struct config_row config_rows[CONFIG_KEYS] = {
     [KEY_HTTP_MAX_REDIRECTS] = {"http", "max_redirects", KIND_NUMBER,
 	AT(http.max_redirects), .min = 0, .max = 20, .def = "10",
 	.help = "redirects that a request follows"},
-    [KEY_AUDIT_FILE] = {"audit", "file", KIND_PATH, AT(audit_file),
+    [KEY_AUDIT_FILE] = {"audit", "file", KIND_PATH, AT(audit.file),
 	.help = "absolute path of a file that gets a JSON line an event "
 		"(default: none)"},
+    [KEY_AUDIT_SOCKET] = {"audit", "socket", KIND_PATH, AT(audit.socket),
+	.help = "absolute path of a Unix datagram socket that gets them "
+		"(default: none)"},
+    [KEY_AUDIT_STDERR] = {"audit", "stderr", KIND_WORD, AT(audit.to_stderr),
+	.words = bool_words, .def = "false",
+	.help = "write them to standard error, among the log"},
+    [KEY_AUDIT_ON_ERROR] = {"audit", "on_error", KIND_WORD, AT(audit.on_error),
+	.words = on_error_words, .def = "continue",
+	.help = "what to do if a line cannot be written; stop: end the server"},
+    [KEY_AUDIT_RATE] = {"audit", "rate", KIND_NUMBER, AT(audit.rate), .min = 0,
+	.max = 1000000, .def = "500",
+	.help = "lines a second that net and exec may write about a session, "
+		"and eight times that in all; 0: no limit"},
+    [KEY_AUDIT_BURST] = {"audit", "burst", KIND_NUMBER, AT(audit.burst),
+	.min = 1, .max = 1000000, .def = "5000",
+	.help = "lines that may come at once before audit.rate counts"},
+    [KEY_AUDIT_ARGV] = {"audit", "argv", KIND_WORD, AT(audit.argv),
+	.words = argv_words, .def = "none",
+	.help = "what is told of a command's arguments; hash: their SHA-256"},
+    [KEY_AUDIT_CHAIN] = {"audit", "chain", KIND_WORD, AT(audit.chain),
+	.words = bool_words, .def = "false",
+	.help = "end each line of the file in a hash of it and the one before"},
+    [KEY_AUDIT_KEY_FILE] = {"audit", "key_file", KIND_PATH, AT(audit.key_file),
+	.help = "absolute path of a key for the chain, 16 to 4096 bytes "
+		"(default: none, a plain hash)"},
     [KEY_LOG_LEVEL] = {"log", "level", KIND_WORD, AT(log_level),
 	.words = log_words, .def = "info",
 	.help = "least important lines to write"},
@@ -478,10 +505,10 @@ config_done(struct config *c)
 	list_clear(&c->env_set);
 	list_clear(&c->env_allow);
 	list_clear(&c->env_scrub);
-	free(c->audit_file);
 	free(c->profile);
 	free(c->child_policy);
-	c->audit_file = c->profile = c->child_policy = NULL;
+	c->profile = c->child_policy = NULL;
+	config_audit_done(&c->audit);
 	config_http_done(&c->http);
 	config_profiles_clear(&c->profiles);
 	config_notes_clear(&c->notes);
@@ -525,6 +552,8 @@ config_finish(struct config *c, struct err *e)
 	if (c->http_uid == c->net_uid)
 		return err_set(e, EINVAL,
 		    "sandbox.http_uid: is sandbox.net_uid as well");
+	if (config_audit_check(&c->audit, e) < 0)
+		return -EINVAL;
 	return config_http_check(&c->http, &c->env_set, e);
 }
 

@@ -23,6 +23,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "privsep/role.h"
+#include "supervisor/config_audit.h"
 #include "supervisor/config_http.h"
 #include "supervisor/config_note.h"
 #include "supervisor/config_profile.h"
@@ -75,6 +76,14 @@ enum config_key {
 	KEY_HTTP_MAX_CONCURRENT,
 	KEY_HTTP_MAX_REDIRECTS,
 	KEY_AUDIT_FILE,
+	KEY_AUDIT_SOCKET,
+	KEY_AUDIT_STDERR,
+	KEY_AUDIT_ON_ERROR,
+	KEY_AUDIT_RATE,
+	KEY_AUDIT_BURST,
+	KEY_AUDIT_ARGV,
+	KEY_AUDIT_CHAIN,
+	KEY_AUDIT_KEY_FILE,
 	KEY_LOG_LEVEL,
 	CONFIG_KEYS
 };
@@ -96,8 +105,8 @@ struct config {
 	struct config_http http;
 	uint32_t network;	/* enum network */
 	uint32_t atomic_writes; /* 0 or 1 */
-	char *audit_file;	/* heap; NULL: none */
-	uint32_t log_level;	/* enum log_level */
+	struct config_audit audit;
+	uint32_t log_level; /* enum log_level */
 	/* enum config_level of each key */
 	uint8_t level[CONFIG_KEYS + LIMIT_ROWS];
 	/* The file that set it last, one of files; NULL: none did. */

@@ -66,13 +66,20 @@ put_row(const struct config *c, const struct config_row *row, struct buf *out)
 	return 0;
 }
 
+/* What is told of a child is no right of it either. */
+static bool
+is_audit(size_t key)
+{
+	return strcmp(config_rows[key].section, "audit") == 0;
+}
+
 int
 config_put_policy(const struct config *c, struct buf *out)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < CONFIG_KEYS && r == 0; i++)
-		if (i != KEY_LOG_LEVEL)
+		if (i != KEY_LOG_LEVEL && !is_audit(i))
 			r = put_row(c, &config_rows[i], out);
 	if (r == 0 && config_profile_of(c) != NULL)
 		r = config_profile_put(config_profile_of(c), out);

@@ -228,7 +228,7 @@ opening_init(struct opening *o, struct config *c, const char *config_file,
 	    .net = {.fd = -1},
 	    .exec = {.fd = -1},
 	    .http = {.fd = -1},
-	    .audit = {.fd = -1},
+	    .audit = {.sink = {.fd = -1, .dir_fd = -1}},
 	    .address = c->listen,
 	    .listener_fd = -1,
 	    .null_fd = -1,
@@ -240,8 +240,7 @@ opening_init(struct opening *o, struct config *c, const char *config_file,
 	if (open_binaries(o, e) < 0)
 		return EXIT_RUNTIME;
 	if (protect(o, config_file, url_file, e) < 0 ||
-	    open_policy(o, c, e) < 0 ||
-	    audit_open(&o->audit, c->audit_file, e) < 0)
+	    open_policy(o, c, e) < 0 || audit_open(&o->audit, &c->audit, e) < 0)
 		return EXIT_USAGE;
 	if (open_listener(o, e) < 0)
 		return EXIT_RUNTIME;

@@ -65,8 +65,12 @@ own_files_protect(struct workspaces *w, const struct config *c,
 		r = protect_config(w, c, config_file, e);
 	if (r == 0 && c->child_policy != NULL)
 		r = workspaces_protect(w, c->child_policy, OWN_READ, e);
-	if (r == 0 && c->audit_file != NULL)
-		r = workspaces_protect(w, c->audit_file, OWN_WRITE, e);
+	if (r == 0 && c->audit.file != NULL)
+		r = workspaces_protect(w, c->audit.file, OWN_WRITE, e);
+	if (r == 0 && c->audit.socket != NULL)
+		r = workspaces_protect(w, c->audit.socket, OWN_WRITE, e);
+	if (r == 0 && c->audit.key_file != NULL)
+		r = workspaces_protect(w, c->audit.key_file, OWN_WRITE, e);
 	if (r == 0 && url_file != NULL)
 		r = workspaces_protect(w, url_file, OWN_WRITE, e);
 	return r;

@@ -1,6 +1,7 @@
 #include "supervisor/signals.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
@@ -23,4 +24,12 @@ signals_open(void)
 		return -errno;
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;
+}
+
+bool
+signals_has_terminal(void)
+{
+	scoped_fd fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+
+	return fd >= 0;
 }

@@ -2,6 +2,8 @@
 #ifndef SUPERVISOR_SIGNALS_H
 #define SUPERVISOR_SIGNALS_H
 
+#include <stdbool.h>
+
 #include "base/cleanup.h"
 
 /*
@@ -11,5 +13,9 @@
  * non-blocking), or a negative errno.
  */
 must_use int signals_open(void);
+
+/* Whether this process has a controlling terminal. One that hangs up is taken
+ * away before SIGHUP comes, so that this tells it from a SIGHUP of kill(1). */
+bool signals_has_terminal(void);
 
 #endif

@@ -45,6 +45,7 @@ struct supervisor {
 	uint64_t phase_end_ms;	/* of every phase but the first */
 	uint64_t stop_end_ms;	/* of an orderly stop as a whole */
 	int signal_fd;
+	bool terminal; /* there was one when we started */
 };
 
 static uint64_t
@@ -81,18 +82,17 @@ stop_exec(struct supervisor *s)
 	s->phase_end_ms = s->stop_end_ms;
 	if (s->exec.channel == NULL || !s->exec.ready ||
 	    channel_send_exec_stop(s->exec.channel, &m, NULL, 0) < 0)
-		kill_all(s, EXIT_OK);
+		kill_all(s, s->code);
 }
 
 /* Net closes its connections first, so that clients see a reason and not the
  * end of their processes. Half of the time is exec's. */
 static void
-stop(struct supervisor *s, int signal)
+stop(struct supervisor *s, enum exit_code code)
 {
 	uint64_t all = s->server->config->limits.shutdown_timeout;
 	const struct msg_net_drain m = {.timeout_ms = (uint32_t)(all / 2)};
 
-	log_info("stopping signal=%d", signal);
 	if (s->phase == PHASE_KILL || s->phase == PHASE_DONE)
 		return;
 	if (s->phase != PHASE_RUN) {
@@ -100,7 +100,7 @@ stop(struct supervisor *s, int signal)
 		return;
 	}
 	audit_own(s->server->audit, "server_stop", (const char *[]){NULL});
-	s->code = EXIT_OK;
+	s->code = code;
 	s->stop_end_ms = now_ms() + all;
 	if (s->net.channel == NULL || !s->net.ready ||
 	    channel_send_net_drain(s->net.channel, &m, NULL, 0) < 0) {
@@ -411,14 +411,50 @@ reap_orphans(const struct supervisor *s)
 
 /* --- the loop ----------------------------------------------------------- */
 
+/* The audit file may have been moved away. */
+static void
+on_hangup(struct supervisor *s)
+{
+	struct err e;
+
+	if (s->phase != PHASE_RUN)
+		return;
+	if (audit_reopen(s->server->audit, &e) < 0)
+		log_error("audit_reopen error=\"%s\"", e.text);
+	else
+		log_info("audit_reopened");
+}
+
+static void
+on_signal(struct supervisor *s, int signal)
+{
+	if (signal == SIGCHLD)
+		return;
+	if (signal == SIGHUP && !(s->terminal && !signals_has_terminal())) {
+		on_hangup(s);
+		return;
+	}
+	log_info("stopping signal=%d", signal);
+	stop(s, EXIT_OK);
+}
+
 static void
 on_signals(struct supervisor *s)
 {
 	struct signalfd_siginfo info;
 
 	while (read(s->signal_fd, &info, sizeof info) == sizeof info)
-		if (info.ssi_signo != SIGCHLD)
-			stop(s, (int)info.ssi_signo);
+		on_signal(s, (int)info.ssi_signo);
+}
+
+/* No work that is not told: [audit] on_error = stop. */
+static void
+check_audit(struct supervisor *s)
+{
+	if (s->phase != PHASE_RUN || !audit_failed(s->server->audit))
+		return;
+	log_error("stopping reason=\"the audit log cannot be written\"");
+	stop(s, EXIT_RUNTIME);
 }
 
 static void
@@ -536,6 +572,7 @@ turn(struct supervisor *s)
 	if (slots[0].revents != 0)
 		on_signals(s);
 	on_time(s, now_ms());
+	check_audit(s);
 	if (!reap_orphans(s) && s->phase != PHASE_RUN)
 		s->phase = PHASE_DONE;
 }
@@ -543,7 +580,9 @@ turn(struct supervisor *s)
 enum exit_code
 supervisor_run(const struct server *server)
 {
-	struct supervisor s = {.server = server, .signal_fd = signals_open()};
+	struct supervisor s = {.server = server,
+	    .signal_fd = signals_open(),
+	    .terminal = signals_has_terminal()};
 
 	role_init(&s.net, ROLE_NET);
 	role_init(&s.exec, ROLE_EXEC);
@@ -555,6 +594,7 @@ supervisor_run(const struct server *server)
 	while (s.phase != PHASE_DONE)
 		turn(&s);
 	fd_close(&s.signal_fd);
+	audit_server_end(server, s.code);
 	log_info("stopped code=%d", (int)s.code);
 	return s.code;
 }

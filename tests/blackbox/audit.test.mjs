@@ -3,46 +3,57 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
-import {fileURLToPath} from 'node:url';
-import {
-	Server, fileUri, foreignSkip, freshDirectory,
-} from './lib/server.mjs';
+import {AuditLog, checked, docs, schema, validate} from './lib/audit.mjs';
+import {startParams} from './lib/client.mjs';
+import {Server, binary, fileUri, foreignSkip} from './lib/server.mjs';
 import {until} from './lib/wait.mjs';
-
-const page = fs.readFileSync(
-	fileURLToPath(new URL('../../docs/audit.md', import.meta.url)), 'utf8');
-const common = new Set(['time', 'role', 'event']);
 
 /** {event: [names]} of the table in docs/audit.md. */
 function documented() {
-	const events = new Map();
+	const page = fs.readFileSync(path.join(docs, 'audit.md'), 'utf8');
+	const events = {};
 
 	for (const [, event, names] of page.matchAll(
 		/^\| `(\w+)` \| [^|]* \| [^|]* \| ([^|]*) \|$/gm))
-		events.set(event, new Set(names.match(/\w+(?=`)/g) ?? []));
+		events[event] = [...names.replace(/\([^()]*\)/g, '')
+			.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort();
 	return events;
 }
 
-function check(record, events) {
-	assert.match(record.time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-	const names = events.get(record.event);
-	assert.ok(names, `${record.event} is not in docs/audit.md`);
-	for (const [name, value] of Object.entries(record)) {
-		assert.equal(typeof value, 'string');
-		assert.ok(common.has(name) || names.has(name),
-			`${record.event}.${name} is not in docs/audit.md`);
+test('the page and the schema tell the same events and names', () => {
+	const described = {};
+
+	for (const {$ref} of schema.oneOf) {
+		const name = $ref.slice('#/$defs/'.length);
+		const {event, role, ...more} = schema.$defs[name].properties;
+		assert.equal(event.const, name);
+		assert.ok(role);
+		described[name] = Object.keys(more).sort();
 	}
-}
+	assert.deepEqual(documented(), described);
+});
+
+test('the validator sees what is wrong', () => {
+	const good = {v: 1, time: '2026-01-02T03:04:05.678Z', role: 'exec',
+		event: 'session_open', session: '1', generation: '1'};
+	const bad = [{v: 2}, {v: undefined}, {time: '2026-01-02'}, {role: 'net'},
+		{event: 'none'}, {session: 1}, {session: '01'}, {session: undefined},
+		{more: 'x'}, {hash: 'x'}];
+
+	checked(JSON.stringify({...good, dropped: '3', seq: '4'}));
+	for (const wrong of bad) {
+		const record = JSON.parse(JSON.stringify({...good, ...wrong}));
+		assert.ok(validate(schema, record).error, JSON.stringify(wrong));
+	}
+});
 
 test('every change is told, by the schema, and no planted secret is',
 	{skip: foreignSkip}, async () => {
-		const file = path.join(freshDirectory('audit'), 'audit.jsonl');
+		const log = new AuditLog();
 		const secret = 'planted-3f9a1c';
 		const server = await Server.start({set: {
-			'audit.file': file, 'env.set': `BASE=${secret}-base`}});
+			...log.set, 'env.set': `BASE=${secret}-base`}});
 		const uri = (name) => fileUri(path.join(server.workspace, name));
-		const records = () => fs.readFileSync(file, 'utf8').trim().split('\n')
-			.map((line) => JSON.parse(line));
 		try {
 			const client = await server.connect();
 			const program = await client.start(
@@ -64,21 +75,17 @@ test('every change is told, by the schema, and no planted secret is',
 			await assert.rejects(client.call('fs/remove', {path: uri('none'),
 				recursive: false, force: false, sandbox: null}));
 			await client.call('fs/readFile', {path: uri('b'), sandbox: null});
-			await until(5000, 'the end of the process', () =>
-				records().some((r) => r.event === 'process_exit'));
+			await log.one('process_exit');
 			await until(5000, 'five changes', () =>
-				records().filter((r) => r.event === 'file_change').length >= 5);
+				log.records('file_change').length >= 5);
 		} finally {
 			await server.stop();
 		}
-		const all = records();
-		const events = documented();
-		const changes = all.filter((r) => r.event === 'file_change');
+		const all = log.records();
+		const changes = log.records('file_change');
 		const brief = changes.map((r) => [r.operation,
 			path.basename(r.path), r.outcome]);
 
-		for (const record of all)
-			check(record, events);
 		assert.deepEqual(brief, [['write', 'a', 'done'], ['copy', 'a', 'done'],
 			['create_directory', 'd', 'done'], ['remove', 'a', 'done'],
 			['remove', 'none', 'ENOENT']]);
@@ -86,12 +93,70 @@ test('every change is told, by the schema, and no planted secret is',
 		assert.equal(path.basename(changes[1].to), 'b');
 		for (const event of ['role_ready', 'server_start', 'session_open',
 			'process_start', 'process_exit', 'env_dropped', 'session_close',
-			'server_stop'])
+			'server_stop', 'server_end'])
 			assert.ok(all.some((r) => r.event === event), event);
 		assert.match(all.find((r) => r.event === 'server_start').policy_sha256,
 			/^[0-9a-f]{64}$/);
-		assert.doesNotMatch(fs.readFileSync(file, 'utf8'), /planted/);
+		assert.doesNotMatch(log.text(), /planted/);
 		assert.doesNotMatch(server.stderr, /planted/);
-		assert.equal(fs.statSync(file).mode & 0o777, 0o600);
-		fs.rmSync(path.dirname(file), {recursive: true});
+		assert.equal(fs.statSync(log.file).mode & 0o777, 0o600);
+	});
+
+test('SIGHUP opens the file anew, and the chain goes on', {skip: foreignSkip},
+	async () => {
+		const log = new AuditLog({'audit.chain': true});
+		const old = `${log.file}.1`;
+		const server = await Server.start({set: log.set});
+		try {
+			fs.renameSync(log.file, old);
+			process.kill(server.pid, 'SIGHUP');
+			const opened = await log.one('audit_open');
+			const before = fs.readFileSync(old, 'utf8').trim().split('\n')
+				.map(checked);
+			assert.equal(opened.why, 'reopened');
+			assert.equal(opened.prev, before.at(-1).hash);
+			assert.equal(Number(opened.seq), before.length + 1);
+			// One that cannot be opened leaves the old one in its place.
+			fs.renameSync(log.file, `${log.file}.2`);
+			fs.symlinkSync(old, log.file);
+			process.kill(server.pid, 'SIGHUP');
+			await until(5000, 'refusal', () =>
+				/audit_reopen error=/.test(server.stderr));
+			await (await server.connect()).shell(':');
+		} finally {
+			await server.stop();
+		}
+		const last = fs.readFileSync(`${log.file}.2`, 'utf8').trim()
+			.split('\n').map(checked);
+		assert.ok(last.some((r) => r.event === 'session_open'));
+		assert.equal(last.at(-1).event, 'server_end');
+		assert.match(server.stderr, new RegExp(
+			`audit_chain seq=${last.at(-1).seq} hash=${last.at(-1).hash}`));
+	});
+
+test('lines go to standard error or a socket instead', {skip: foreignSkip},
+	async () => {
+		const server = await Server.start({set: {'audit.stderr': true}});
+		await server.stop();
+		const lines = server.stderr.split('\n').filter((l) => l[0] === '{');
+		assert.deepEqual(lines.map((l) => checked(l).event), ['audit_open',
+			'role_ready', 'role_ready', 'server_start', 'server_stop',
+			'server_end']);
+	});
+
+test('a full disk ends the server if the policy says so', {skip: foreignSkip},
+	async () => {
+		const log = new AuditLog({'audit.on_error': 'stop'});
+		const server = await Server.start({
+			command: `prlimit --fsize=4096 ${binary} serve --workspace ` +
+				`{workspace} ${Object.entries(log.set).map(([k, v]) =>
+					`--set ${k}=${v}`).join(' ')}`});
+		const client = await server.connect();
+		for (let i = 0; i < 50 && !client.isClosed; i++)
+			await client.refusal('process/start', {
+				...startParams(['/none'], server.workspaceUri),
+				processId: `p${i}`}).catch(() => {});
+		assert.equal((await server.exited).code, 1);
+		assert.match(server.stderr, /the audit log cannot be written/);
+		log.records();
 	});

@@ -4,11 +4,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "tests/unit/unit.h"
 
-#define HEAD "{\"time\":\"2026-01-02T03:04:05.678Z\",\"role\":\"exec\","
+#define HEAD "{\"v\":1,\"time\":\"2026-01-02T03:04:05.678Z\",\"role\":\"exec\","
 
 /* Pack a NULL-terminated array of strings. */
 static void
@@ -79,6 +80,10 @@ audit_format_refuses_what_could_forge_a_line(void **state)
 	    {"started", {"role", "net", NULL}},
 	    {"started", {"time", "0", NULL}},
 	    {"started", {"event", "x", NULL}},
+	    {"started", {"v", "1", NULL}},
+	    {"started", {"dropped", "1", NULL}},
+	    {"started", {"seq", "1", NULL}},
+	    {"started", {"hash", "x", NULL}},
 	    {"started", {"a", NULL}},
 	    {"started", {"", "x", NULL}},
 	    {"started", {"a\"b", "x", NULL}},
@@ -131,37 +136,99 @@ audit_format_has_room_for_the_longest_message(void **state)
 }
 
 static void
-audit_file_is_private_and_appended_to(void **state)
+read_lines(const char *path, char *text, size_t size)
 {
-	char dir[] = "/tmp/audit.XXXXXX", path[64], text[512];
+	scoped_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(fd, text, size - 1);
+
+	assert_true(n >= 0);
+	text[n] = '\0';
+}
+
+static unsigned int
+count(const char *text, const char *what)
+{
+	unsigned int n = 0;
+
+	for (; (text = strstr(text, what)) != NULL; text++)
+		n++;
+	return n;
+}
+
+/* The file's size is limited, as by a full disk. */
+static void
+audit_tells_of_lines_that_were_lost(void **state)
+{
+	char dir[] = "/tmp/audit.XXXXXX", path[64], text[4096];
+	struct config_audit c = {.file = path, .burst = 1, .chain = 1};
+	struct rlimit before, small = {500, RLIM_INFINITY};
 	struct audit a;
-	struct stat st;
 	struct err e;
-	scoped_fd fd = -1;
-	ssize_t n;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof path, "%s/log", dir);
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(audit_open(&a, path, &e), 0);
+	assert_int_equal(audit_open(&a, &c, &e), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	for (int i = 0; i < 5; i++)
 		audit_own(&a, "started", (const char *[]){"n", "1", NULL});
-		audit_close(&a);
-	}
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0600);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = read(fd, text, sizeof text - 1);
-	assert_true(n > 0);
-	text[n] = '\0';
-	assert_non_null(strstr(text, "\"supervisor\",\"event\":\"started\","));
-	assert_int_equal(text[n - 1], '\n');
-	assert_ptr_not_equal(strchr(text, '\n'), text + n - 1);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(a.lost, 4);
+	assert_false(audit_failed(&a));
+	audit_own(&a, "started", (const char *[]){"n", "2", NULL});
+	read_lines(path, text, sizeof text);
+	assert_int_equal(count(text, "\n"), 4);
+	assert_int_equal(count(text, "\"audit_gap\",\"lines\":\"4\",\"reason\""
+				     ":\"EFBIG\",\"seq\":\"3\""),
+	    1);
+	assert_int_equal(count(text, "\"seq\":\"4\""), 1);
+	/* Stop says so, and a log that cannot be begun is none. */
+	c.on_error = AUDIT_STOP;
+	audit_adjust(&a, &c);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	audit_own(&a, "started", (const char *[]){NULL});
+	assert_true(audit_failed(&a));
+	audit_close(&a);
+	assert_int_equal(audit_open(&a, &c, &e), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	audit_close(&a);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(symlink("/dev/null", path), 0);
-	assert_int_equal(audit_open(&a, path, &e), -ELOOP);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void
+audit_counts_what_a_flood_took(void **state)
+{
+	char dir[] = "/tmp/audit.XXXXXX", path[64], text[4096];
+	struct config_audit c = {.file = path, .rate = 1000000, .burst = 1};
+	struct bytes pairs = {0};
+	struct audit a;
+	struct err e;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof path, "%s/log", dir);
+	assert_int_equal(audit_open(&a, &c, &e), 0);
+	a.rate->per_second = 1; /* the next is a second away */
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(audit_write(&a, ROLE_NET, bytes_of("flood"),
+				     pairs, &e),
+		    0);
+	audit_own(&a, "crash", (const char *[]){NULL});
+	/* As if none of them had come yet. */
+	memset(a.rate->roles, 0, sizeof a.rate->roles);
+	for (int i = 0; i < AUDIT_BUCKETS; i++)
+		a.rate->sessions[ROLE_NET][i].at_ms = 0;
+	assert_int_equal(audit_write(&a, ROLE_NET, bytes_of("flood"), pairs,
+			     &e),
+	    0);
+	read_lines(path, text, sizeof text);
+	assert_int_equal(count(text, "\"flood\""), 2);
+	assert_int_equal(count(text, "\"crash\""), 1);
+	assert_int_equal(count(text, "\"flood\",\"dropped\":\"2\"}"), 1);
+	audit_close(&a);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(audit_open(&a, dir, &e), -EISDIR);
 	assert_int_equal(rmdir(dir), 0);
 }
 
@@ -173,7 +240,8 @@ main(void)
 	    cmocka_unit_test(audit_format_refuses_what_could_forge_a_line),
 	    cmocka_unit_test(audit_format_refuses_a_list_that_is_cut),
 	    cmocka_unit_test(audit_format_has_room_for_the_longest_message),
-	    cmocka_unit_test(audit_file_is_private_and_appended_to),
+	    cmocka_unit_test(audit_tells_of_lines_that_were_lost),
+	    cmocka_unit_test(audit_counts_what_a_flood_took),
 	};
 
 	return cmocka_run_group_tests_name("audit", tests, NULL, NULL);

@@ -173,7 +173,7 @@ config_reads_every_key(void **state)
 	assert_int_equal(c.http.max_redirects, 0);
 	assert_int_equal(c.network, NETWORK_ENABLED);
 	assert_int_equal(c.atomic_writes, 1);
-	assert_string_equal(c.audit_file, "/var/log/x");
+	assert_string_equal(c.audit.file, "/var/log/x");
 	assert_int_equal(c.log_level, LOG_DEBUG);
 	config_done(&c);
 }
@@ -409,6 +409,7 @@ put_policy(struct config *c, struct buf *out)
 	free(c->http.resolver);
 	free(c->http.proxy);
 	c->http.resolver = c->http.proxy = NULL;
+	config_audit_done(&c->audit);
 	assert_int_equal(config_finish(c, &e), 0);
 	assert_int_equal(config_put_policy(c, out), 0);
 }
