@@ -24,6 +24,7 @@ struct child {
 	const struct streams *streams;
 	int go;
 	int stdio[3]; /* what 0, 1 and 2 are to be */
+	int tty;      /* its terminal, or -1 */
 };
 
 /* The end of the pipe without a byte means that init gave up. */
@@ -64,6 +65,7 @@ step_tty(struct child *c)
 		return -errno;
 	for (int i = 0; i < 3; i++)
 		c->stdio[i] = fd;
+	c->tty = fd;
 	return 0;
 }
 
@@ -128,7 +130,7 @@ child_drop_bounding(uint64_t present)
 /* As privdrop_caps, but what it reads back once holds the bounding set too:
  * each look at that takes a system call a capability. */
 int
-child_drop_caps(void)
+child_drop_caps(bool bounding)
 {
 	struct __user_cap_header_struct h = {
 	    .version = _LINUX_CAPABILITY_VERSION_3};
@@ -143,7 +145,7 @@ child_drop_caps(void)
 	if (r < 0)
 		return r;
 	return (now.effective | now.permitted | now.inheritable |
-		   now.bounding) == 0
+		   (bounding ? now.bounding : 0)) == 0
 		   ? 0
 		   : -EPERM;
 }
@@ -165,10 +167,13 @@ static int
 step_ids(struct child *c)
 {
 	const struct order *o = c->order;
-	/* A new user namespace comes with a full set. */
-	int r = child_drop_bounding(o->userns ? UINT64_MAX : o->bounding);
+	int r = 0;
 
-	if (r == 0)
+	/* A new user namespace comes with a full set. Without one a plain user
+	 * may take nothing out of it, and no_new_privs does instead. */
+	if (!o->bare)
+		r = child_drop_bounding(o->userns ? UINT64_MAX : o->bounding);
+	if (r == 0 && !o->bare)
 		r = lock_securebits();
 	if (r == 0 && o->userns)
 		r = privdrop_ids(o->id.inside_uid, o->id.inside_gid, false);
@@ -184,9 +189,8 @@ step_ids(struct child *c)
 static int
 step_capabilities(struct child *c)
 {
-	int r = child_drop_caps();
+	int r = child_drop_caps(!c->order->bare);
 
-	(void)c;
 	return r == 0 ? privdrop_undumpable() : r;
 }
 
@@ -204,6 +208,8 @@ step_landlock(struct child *c)
 
 	if (o->landlock_abi == 0)
 		return 0;
+	if (o->bare)
+		return landlock_confine_bare(o, c->tty);
 	return landlock_confine(o->plan, o->landlock_abi, o->scope_abstract);
 }
 
@@ -225,13 +231,13 @@ step_seccomp(struct child *c)
 	/* Everything else was born close-on-exec; this makes it certain. */
 	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
-	if (c->order->plan->unix_sockets == PLAN_UNIX_DENY) {
-		int r = lockdown(&filter_child_no_unix);
+	for (size_t i = 0; i < c->order->filter_count; i++) {
+		int r = lockdown(c->order->filters[i]);
 
 		if (r < 0)
 			return r;
 	}
-	return lockdown(c->order->filter);
+	return 0;
 }
 
 static int
@@ -317,7 +323,10 @@ static const struct {
 _Noreturn void
 child_run(const struct order *order, const struct streams *streams, int go)
 {
-	struct child c = {.order = order, .streams = streams, .go = go};
+	struct child c = {.order = order,
+	    .streams = streams,
+	    .go = go,
+	    .tty = -1};
 
 	memcpy(c.stdio, streams->child, sizeof c.stdio);
 	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {

@@ -19,8 +19,8 @@ _Noreturn void child_run(const struct order *order,
 /* Take the capabilities in present, which holds the bounding set, out of it;
  * needs CAP_SETPCAP. 0 or a negative errno. */
 must_use int child_drop_bounding(uint64_t present);
-/* Give up all others. 0; -EPERM if one is left, in the bounding set too;
+/* Give up all others. 0; -EPERM if one is left, with bounding in that set too;
  * another negative errno. */
-must_use int child_drop_caps(void);
+must_use int child_drop_caps(bool bounding);
 
 #endif

@@ -205,6 +205,17 @@ config_take_policy(struct exec_config *c, const struct msg_exec_policy *m,
 }
 
 void
+config_share_nothing(struct exec_config *c)
+{
+	/* Under the preset open they are the host's anyway. */
+	for (size_t i = 0;
+	     c->preset != PRESET_OPEN && i < c->ceiling.path_count; i++)
+		if (strcmp(c->paths[i].path, "/tmp") == 0 ||
+		    strcmp(c->paths[i].path, "/dev/shm") == 0)
+			c->paths[i].access = PLAN_READ;
+}
+
+void
 config_done(struct exec_config *c)
 {
 	if (c->ceiling.custom)

@@ -57,6 +57,10 @@ must_use int config_take(struct exec_config *c, struct msg *m, struct err *e);
 /* The same for EXEC_POLICY, which takes the place of a part of *c. */
 must_use int config_take_policy(struct exec_config *c,
     const struct msg_exec_policy *m, struct err *e);
+/* For a host where no session can have directories of its own: the ceiling
+ * gives no more to /tmp and /dev/shm, which are the host's then, than to what
+ * is around them. */
+void config_share_nothing(struct exec_config *c);
 void config_done(struct exec_config *c);
 
 #endif

@@ -284,7 +284,9 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
 	l = lease_new((struct lease_id){x->last_lease + 1}, &sp);
 	if (l == NULL) {
 		(void)placeholder_release(&hold);
-		(void)raw_pidfd_signal(sp.pidfd, SIGKILL);
+		/* A bare one ends by the end of its control socket. */
+		if (!order->bare)
+			(void)raw_pidfd_signal(sp.pidfd, SIGKILL);
 		(void)close(sp.pidfd);
 		(void)close(sp.status);
 		(void)close(sp.control);
@@ -298,6 +300,7 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
 	l->number = number;
 	l->tty = order->tty;
 	l->pipe_stdin = order->pipe_stdin;
+	l->bare = order->bare;
 	l->pidfd.ready = pidfd_ready;
 	l->status.ready = status_ready;
 	LIST_INSERT_HEAD(&x->leases, l, link);

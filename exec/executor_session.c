@@ -171,6 +171,14 @@ open_session(struct executor *x, struct session *s, unsigned int open)
 		refuse(x, s, EAGAIN, "too many sessions");
 		return;
 	}
+	if (x->probe->bare) {
+		s->template.bare = true;
+		s->template.sets[TEMPLATE_CEILING].id =
+		    identity_of(x, s->slot, true);
+		s->state = SESSION_READY;
+		audit_session(x, "session_open", s);
+		return;
+	}
 	r = start_helper(x, s);
 	if (r < 0) {
 		log_error("session_helper session=%u errno=%d", s->id.v, -r);

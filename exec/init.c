@@ -18,6 +18,7 @@
 #include "exec/child.h"
 #include "exec/control.h"
 #include "exec/init_streams.h"
+#include "exec/landlock.h"
 #include "exec/raw.h"
 #include "exec/view_plan.h"
 #include "privsep/filters.h"
@@ -49,6 +50,8 @@ close_others(const struct order *o)
 static int
 join(const struct order *o)
 {
+	if (o->bare)
+		return 0;
 	for (size_t i = 0; i < TEMPLATE_NS; i++) {
 		if (o->ns[i] >= 0 && setns(o->ns[i], 0) < 0)
 			return -errno;
@@ -140,6 +143,10 @@ make_view(const struct order *o, int *proc)
 	struct view_plan v;
 	bool own = o->plan->own_view;
 
+	if (o->bare) {
+		STEP(FORK, be_ordinary(o));
+		return;
+	}
 	if (own)
 		STEP(MOUNT, view_plan_begin(&v, o));
 	STEP(MOUNT_PROC, o->own_proc ? mount_proc() : mount_empty_proc());
@@ -180,15 +187,15 @@ write_maps(const struct order *o, int proc, pid_t program)
 static int
 give_up(const struct order *o)
 {
-	int r = child_drop_bounding(o->bounding);
+	int r = o->bare ? 0 : child_drop_bounding(o->bounding);
 
 	if (r == 0 && o->become)
 		r = privdrop_ids(o->id.uid, o->id.gid, true);
 	if (r == 0)
-		r = child_drop_caps();
+		r = child_drop_caps(!o->bare);
 	if (r == 0)
 		r = privdrop_undumpable();
-	if (r == 0)
+	if (r == 0 && !o->bare)
 		r = raw_end_with_peer(o->control_fd);
 	if (r == 0)
 		r = privdrop_no_new_privs();
@@ -199,8 +206,25 @@ struct init {
 	int control, signals;
 	pid_t program;	  /* 0 once it is reaped */
 	unsigned int pty; /* its number, if there is one */
-	bool tty;
+	bool tty, bare;
 };
+
+/*
+ * End everything below, and this process. Without a pid namespace the kernel
+ * does not do that by itself; but all processes that a signal of ours reaches
+ * are descendants, since our Landlock domain scopes it, and none can fork
+ * while they are gone through.
+ */
+static _Noreturn void
+end_tree(const struct init *in)
+{
+	while (in->bare) {
+		(void)kill(-1, SIGKILL);
+		if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
+			break;
+	}
+	_exit(1);
+}
 
 /* Reap all that can be. The end of the last descendant is init's own. */
 static void
@@ -220,7 +244,7 @@ reap(struct init *in)
 		in->program = 0;
 		/* The socket holds it for exec even after we are gone. */
 		if (raw_send(in->control, &c, sizeof c, NULL, 0) < 0)
-			_exit(1);
+			end_tree(in);
 	}
 	if (pid < 0 && errno == ECHILD)
 		_exit(0);
@@ -254,7 +278,7 @@ take_control(struct init *in)
 	if (r == -EAGAIN)
 		return;
 	if (r <= 0)
-		_exit(1); /* exec is gone or mad: so is everything here */
+		end_tree(in); /* exec is gone or mad, or says so */
 	/* Only while the leader is unreaped is its number surely its own. */
 	if (c.type == CONTROL_INTERRUPT && in->program > 0)
 		(void)kill(-in->program, SIGINT);
@@ -272,7 +296,7 @@ loop(struct init *in)
 		};
 
 		if (poll(p, 2, -1) < 0 && errno != EINTR)
-			_exit(1);
+			end_tree(in);
 		if (p[0].revents != 0)
 			take_control(in);
 		if (p[1].revents != 0)
@@ -312,10 +336,32 @@ start_program(const struct order *o, const struct streams *s, int go[2])
 	return pid;
 }
 
+/* What stands in for a pid namespace: orphans below fall to us, and signals
+ * reach nobody else. That is seen by trying it on exec. */
+static int
+begin_tree(const struct order *o)
+{
+	int r;
+
+	if (!o->bare)
+		return 0;
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return -errno;
+	r = landlock_scope_signals();
+	if (r < 0)
+		return r;
+	if (kill(getppid(), 0) == 0 || errno != EPERM)
+		return -EOPNOTSUPP;
+	/* From here on killing this process would leave the others. */
+	return prctl(PR_SET_PDEATHSIG, 0) < 0 ? -errno : 0;
+}
+
 _Noreturn void
 init_run(const struct order *o)
 {
-	struct init in = {.control = o->control_fd, .tty = o->tty};
+	struct init in = {.control = o->control_fd,
+	    .tty = o->tty,
+	    .bare = o->bare};
 	struct streams s;
 	int go[2], proc = -1;
 
@@ -323,11 +369,12 @@ init_run(const struct order *o)
 	STEP(JOIN, raw_end_with_peer(o->control_fd));
 	STEP(JOIN, join(o));
 	make_view(o, &proc);
+	STEP(LANDLOCK, begin_tree(o));
 	STEP(PTY, streams_make(&s, o));
 	STEP(FORK, in.signals = watch_children());
 	STEP(FORK, in.program = start_program(o, &s, go));
 	STEP(ID_MAP, write_maps(o, proc, in.program));
-	(void)close(proc);
+	fd_close(&proc);
 	(void)!write(go[1], "", 1);
 	(void)close(go[1]);
 	in.pty = s.pty;

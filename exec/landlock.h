@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/cleanup.h"
-#include "policy/plan.h"
+#include "exec/order.h"
 
 /* The first ABI that keeps abstract unix sockets of others out of reach. */
 #define LANDLOCK_SCOPE_ABI 6
@@ -26,5 +26,17 @@ unsigned int landlock_abi(void);
  */
 must_use int landlock_confine(const struct plan *plan, unsigned int abi,
     bool scope_abstract);
+
+/*
+ * The same where the view is the host's own: what lies in /dev, /proc, /run,
+ * /sys and /tmp, which a view of its own would not show, stays out of reach but
+ * for harmless devices, the terminal tty (-1: none), /proc to read, and what
+ * the plan opens there. Names of files can be seen everywhere.
+ */
+must_use int landlock_confine_bare(const struct order *o, int tty);
+
+/* Signals of this process and of what it starts reach nobody else. 0 or a
+ * negative errno. */
+must_use int landlock_scope_signals(void);
 
 #endif

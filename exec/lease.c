@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 struct lease *
 lease_new(struct lease_id id, const struct spawned *s)
@@ -34,7 +35,10 @@ void
 lease_kill(struct lease *l)
 {
 	l->killed = true;
-	(void)raw_pidfd_signal(l->pidfd.fd, SIGKILL);
+	if (l->bare)
+		(void)shutdown(l->control.fd, SHUT_WR);
+	else
+		(void)raw_pidfd_signal(l->pidfd.fd, SIGKILL);
 }
 
 void

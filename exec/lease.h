@@ -35,6 +35,7 @@ struct lease {
 	bool worker;
 	int worker_end;
 	bool exited; /* PROCESS_EXITED was sent */
+	bool bare;   /* init ends the tree, not the kernel */
 	bool killed; /* by us */
 	bool heard;  /* a status record came; last is it */
 	struct status_record last;
@@ -48,7 +49,8 @@ struct lease *lease_new(struct lease_id id, const struct spawned *s);
 /* Close everything. The child, if there is one left, is not ended by this. */
 void lease_free(struct lease *l);
 
-/* Kill init and so the whole tree. That of a finished one is harmless. */
+/* End the whole tree: by killing init, or by telling it to kill. That of a
+ * finished one is harmless. */
 void lease_kill(struct lease *l);
 
 /* Tell init something. If it cannot be told the child is ended. */

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/limits.h"
+#include "exec/config.h"
 #include "exec/nsmake.h"
 #include "exec/template.h"
 #include "policy/plan.h"
@@ -24,6 +25,7 @@ struct order_rlimit {
 };
 
 #define ORDER_RLIMITS 6
+#define ORDER_FILTERS 5
 
 struct order {
 	/* The program */
@@ -42,8 +44,11 @@ struct order {
 	/* Its confinement */
 	int ns[TEMPLATE_NS]; /* borrowed descriptors, -1 where absent */
 	struct identity id;
-	uint64_t bounding;    /* exec's bounding set */
-	bool become;	      /* exec is root: turn to id.uid and id.gid */
+	uint64_t bounding; /* exec's bounding set */
+	bool become;	   /* exec is root: turn to id.uid and id.gid */
+	/* No namespaces at all: the tree is a Landlock domain, and init ends
+	 * it when exec closes control_fd. */
+	bool bare;
 	bool userns;	      /* an own user namespace, with the maps below */
 	bool dumpable;	      /* needed to write those maps as a plain user */
 	bool raise_oom_score; /* exec's oom_score_adj is negative */
@@ -55,7 +60,11 @@ struct order {
 	unsigned int landlock_abi; /* 0: no Landlock */
 	bool scope_abstract;	   /* the network is the host's */
 	const struct plan *plan;
-	const struct sock_fprog *filter; /* the program's */
+	const struct workspace *workspaces;
+	size_t workspace_count;
+	/* The program's, in the order in which they are loaded. */
+	const struct sock_fprog *filters[ORDER_FILTERS];
+	size_t filter_count;
 
 	/* Its ties to exec */
 	int status_fd;	/* pipe: struct status_record */

@@ -31,6 +31,39 @@ set_rlimits(struct order *o, const struct limits *l)
 		add_rlimit(o, RLIMIT_CPU, (l->child_cpu_time + 999) / 1000);
 }
 
+static bool
+writes(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->path_count; i++)
+		if (plan->paths[i].access == PLAN_WRITE)
+			return true;
+	return false;
+}
+
+/* Its own comes last: it says which filters it still may load. */
+static void
+set_filters(struct order *o, const struct order_source *from, bool confined)
+{
+	const struct exec_config *c = from->config;
+	const struct plan *plan = from->plan;
+	const struct {
+		bool due;
+		const struct sock_fprog *filter;
+	} rows[ORDER_FILTERS] = {
+	    {plan->unix_sockets == PLAN_UNIX_DENY || (o->bare && confined),
+		&filter_child_no_unix},
+	    {!plan->network_enabled && !from->probe->netns,
+		&filter_child_no_network},
+	    {o->bare && confined, &filter_child_bare},
+	    {o->bare && confined && !writes(plan), &filter_child_no_attributes},
+	    {true, c->child_filter.len > 0 ? &c->child_filter : &filter_child},
+	};
+
+	for (size_t i = 0; i < ORDER_FILTERS; i++)
+		if (rows[i].due)
+			o->filters[o->filter_count++] = rows[i].filter;
+}
+
 static void
 set_confinement(struct order_store *s, const struct order_source *from)
 {
@@ -46,13 +79,17 @@ set_confinement(struct order_store *s, const struct order_source *from)
 		o->ns[TEMPLATE_NET] = -1;
 	o->id = *id;
 	o->plan = from->plan;
+	o->workspaces = from->config->workspaces;
+	o->workspace_count = from->config->workspace_count;
+	o->bare = from->probe->bare;
 	o->bounding = from->probe->bounding;
 	o->become = from->config->root && confined;
 	o->userns = from->probe->userns && confined;
 	o->dumpable = !from->config->root;
+	set_filters(o, from, confined);
 	o->own_proc = from->probe->own_proc;
 	o->raise_oom_score =
-	    from->probe->raise_oom_score && from->probe->own_proc;
+	    from->probe->raise_oom_score && (from->probe->own_proc || o->bare);
 	o->landlock_abi = confined ? from->probe->landlock_abi : 0;
 	o->scope_abstract = from->plan->network_enabled;
 	(void)snprintf(s->uid_map, sizeof s->uid_map, "%u %u 1", id->inside_uid,
@@ -64,7 +101,7 @@ set_confinement(struct order_store *s, const struct order_source *from)
 	    id->gid);
 	o->uid_map = s->uid_map;
 	o->gid_map = s->gid_map;
-	o->devpts = confined ? s->devpts : NULL;
+	o->devpts = confined && !o->bare ? s->devpts : NULL;
 }
 
 static int
@@ -106,9 +143,6 @@ order_make(struct order_store *s, const struct order_source *from)
 	if (r < 0)
 		return r;
 	s->order.umask = from->config->umask;
-	s->order.filter = from->config->child_filter.len > 0
-			      ? &from->config->child_filter
-			      : &filter_child;
 	set_rlimits(&s->order, &from->config->limits);
 	set_confinement(s, from);
 	return 0;

@@ -115,6 +115,8 @@ probe_init(struct probe *p)
 	for (size_t i = 0; i < LAYER_COUNT; i++)
 		p->errnum[i] = -1;
 	p->errnum[LAYER_USERNS] = layer_try_userns();
+	p->errnum[LAYER_VIEWS] = layer_try_mounts();
+	p->bare = p->errnum[LAYER_VIEWS] != 0;
 }
 
 static void
@@ -135,6 +137,7 @@ probe_layers(struct probe *p)
 {
 	/* It is what probes run under. */
 	p->errnum[LAYER_SECCOMP] = 0;
+	p->raise_oom_score = has_negative_oom_score();
 	probe_landlock(p);
 }
 
@@ -144,7 +147,6 @@ probe_run(struct probe *p, const struct exec_config *c)
 	int *errnum = p->errnum;
 
 	probe_layers(p);
-	p->raise_oom_score = has_negative_oom_score();
 	errnum[LAYER_NAMESPACES] =
 	    try_in(CLONE_NEWPID | CLONE_NEWNS, NULL, NULL);
 	errnum[LAYER_PROC] = try_in(CLONE_NEWPID | CLONE_NEWNS, try_proc, NULL);
@@ -153,12 +155,19 @@ probe_run(struct probe *p, const struct exec_config *c)
 		errnum[LAYER_IDMAP] = try_idmaps(c);
 	p->own_proc = errnum[LAYER_PROC] == 0;
 	p->userns = errnum[LAYER_USERNS] == 0 && p->own_proc;
+	p->netns = errnum[LAYER_NETNS] == 0;
 }
 
 static bool
 may_degrade(const struct exec_config *c)
 {
 	return (c->flags & EXEC_FLAG_DEGRADED) != 0;
+}
+
+bool
+probe_may_be_bare(const struct exec_config *c)
+{
+	return may_degrade(c) || c->preset == PRESET_OPEN;
 }
 
 /* For a workspace of root: without them there are no mapped ids. */
@@ -196,6 +205,19 @@ needs_idmap(const struct exec_config *c)
 	return false;
 }
 
+/* Without namespaces Landlock must hold files and signals: a program could
+ * else end the init that is to end it. */
+static enum layer
+missing_for_bare(const struct probe *p, const struct exec_config *c,
+    enum preset preset)
+{
+	if (!may_degrade(c) && preset != PRESET_OPEN)
+		return c->root ? LAYER_NAMESPACES : LAYER_USERNS;
+	if (p->errnum[LAYER_SCOPE] != 0)
+		return LAYER_SCOPE;
+	return preset == PRESET_STRICT ? LAYER_VIEWS : LAYER_NONE;
+}
+
 /* What is missing for a preset, or LAYER_NONE. */
 static enum layer
 missing_for(const struct probe *p, const struct exec_config *c,
@@ -213,6 +235,8 @@ missing_for(const struct probe *p, const struct exec_config *c,
 	    {LAYER_NETNS, true},
 	};
 
+	if (p->bare)
+		return missing_for_bare(p, c, preset);
 	for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
 		if (needs[i].needed && p->errnum[needs[i].layer] != 0)
 			return needs[i].layer;
@@ -237,13 +261,44 @@ missing_for_network(const struct probe *p, const struct exec_config *c)
 							      : LAYER_NONE;
 }
 
+/* Whether a path has less access than the directory that it lies in. */
+static bool
+is_less(const struct plan_path *path)
+{
+	if (path->path[1] == '\0')
+		return false;
+	return path->around == PLAN_WRITE
+		   ? path->access != PLAN_WRITE
+		   : path->around == PLAN_READ && path->access != PLAN_READ &&
+			 path->access != PLAN_WRITE;
+}
+
+/* The layer that a plan misses where there are no namespaces: rules of
+ * Landlock only add, and without mounts the root is the host's. */
+static enum layer
+missing_for_plan(const struct exec_config *c, const struct plan *plan)
+{
+	if (plan->view == PLAN_VIEW_OPEN && !plan->never_root &&
+	    plan->network_enabled)
+		return LAYER_NONE;
+	if (!may_degrade(c) || plan->glob_count > 0 ||
+	    plan->view == PLAN_VIEW_MINIMAL || plan->view == PLAN_VIEW_EMPTY)
+		return LAYER_VIEWS;
+	for (size_t i = 0; i < plan->path_count; i++)
+		if (is_less(&plan->paths[i]))
+			return LAYER_VIEWS;
+	return LAYER_NONE;
+}
+
 enum layer
 probe_lacks(const struct probe *p, const struct exec_config *c,
     const struct plan *plan, struct err *e)
 {
 	enum layer layer = LAYER_NONE;
 
-	if (plan->network_enabled && plan->view != PLAN_VIEW_OPEN)
+	if (p->bare)
+		layer = missing_for_plan(c, plan);
+	else if (plan->network_enabled && plan->view != PLAN_VIEW_OPEN)
 		layer = missing_for_network(p, c);
 	if (layer != LAYER_NONE)
 		(void)lacks(p, layer, e);

@@ -23,13 +23,20 @@ struct probe {
 	bool userns;		   /* children get their own user namespace */
 	bool own_proc;		   /* children get their own /proc */
 	bool raise_oom_score;	   /* ours is negative, a child's must not be */
+	/* No namespace of any kind can be had: children are held by Landlock
+	 * and their filters alone. */
+	bool bare;
+	bool netns; /* a session gets a network of its own */
 };
 
-/* User namespaces have been tried, nothing else. */
+/* User namespaces and mounts of our own have been tried, nothing else. */
 void probe_init(struct probe *p);
 
 /* Try what takes no namespaces, under the system call filter. */
 void probe_layers(struct probe *p);
+
+/* Whether this policy goes on where no namespaces can be had. */
+bool probe_may_be_bare(const struct exec_config *c);
 
 /*
  * Try everything, in the place where sessions will be made and locked down as

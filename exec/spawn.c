@@ -28,7 +28,7 @@ spawn(struct order *o, struct spawned *out)
 	theirs = pair[1];
 	o->status_fd = status_write;
 	o->control_fd = theirs;
-	pid = raw_clone(CLONE_NEWPID, &out->pidfd);
+	pid = raw_clone(o->bare ? 0 : CLONE_NEWPID, &out->pidfd);
 	if (pid < 0)
 		return pid;
 	if (pid == 0)

@@ -103,13 +103,18 @@ settle(struct exec_config *c, const struct probe *probe, uint32_t *namespaces,
 	return lock_down(c, probe, e);
 }
 
-/* What is left to try where exec cannot get a place of its own. */
+/* Where exec cannot get a place of its own: it stays, and a plain user has no
+ * capability to give up. */
 static int
-lock_down_outside(void)
+lock_down_bare(struct err *e)
 {
-	int r = privdrop_no_new_privs();
+	int r = privdrop_undumpable();
 
-	return r < 0 ? r : lockdown(&filter_exec);
+	if (r == 0)
+		r = privdrop_no_new_privs();
+	if (r == 0)
+		r = lockdown(&filter_exec);
+	return r < 0 ? err_errno(e, -r, "lock-down") : 0;
 }
 
 /* For the doctor: what cannot be reached is a finding as well. */
@@ -120,8 +125,8 @@ report_alone(struct channel *supervisor, struct exec_config *c,
 	uint32_t namespaces = 0;
 	int r;
 
-	if (!c->root && probe->errnum[LAYER_USERNS] != 0) {
-		r = lock_down_outside();
+	if (probe->bare) {
+		r = lock_down_bare(e);
 		if (r == 0)
 			probe_layers(probe);
 		probe->errnum[LAYER_SECCOMP] = -r;
@@ -148,10 +153,16 @@ start_serve(struct channel *supervisor, struct exec_config *c, struct err *e)
 	probe_init(&probe);
 	if (c->flags & EXEC_FLAG_PROBE)
 		return report_alone(supervisor, c, &probe, e);
-	r = settle(c, &probe, &namespaces, e);
+	probe.bare = probe.bare && probe_may_be_bare(c);
+	r = probe.bare ? lock_down_bare(e) : settle(c, &probe, &namespaces, e);
 	if (r < 0)
 		return r;
-	probe_run(&probe, c);
+	if (probe.bare) {
+		probe_layers(&probe);
+		config_share_nothing(c);
+	} else {
+		probe_run(&probe, c);
+	}
 	r = probe_serves(&probe, c, e);
 	if (r == 0)
 		r = tell_ready(supervisor, c, &probe, namespaces, e);

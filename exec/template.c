@@ -266,6 +266,8 @@ template_for(const struct template *t, const struct exec_config *config,
 {
 	const struct template_start *narrow = &t->sets[TEMPLATE_NARROW];
 
+	if (t->bare)
+		return &t->sets[TEMPLATE_CEILING];
 	if (!plan->never_root &&
 	    (plan->network_enabled || config->network == NETWORK_RESTRICTED))
 		return &t->sets[TEMPLATE_CEILING];

@@ -39,6 +39,9 @@ struct template_start {
 struct template
 {
 	struct template_start sets[TEMPLATE_SETS];
+	/* There are no namespaces to be made: all start from the first set, in
+	 * which nothing is to be joined. */
+	bool bare;
 	/* The words of a failure are for the client: they name no path. */
 	bool tell;
 };

@@ -60,6 +60,10 @@ config_take(struct config *c, const struct msg_net_config *m, struct err *e)
 	c->shell_name = m->features & NET_FEATURE_SHELL_BASH ? "bash" : "sh";
 	c->isolated = (m->features & NET_FEATURE_ISOLATED) != 0;
 	c->http_env = (m->features & NET_FEATURE_HTTP_ENV) != 0;
+	if (m->features & NET_FEATURE_NO_JAIL)
+		c->lacks |= ROLE_NS_MNT;
+	if (m->features & NET_FEATURE_NO_NETNS)
+		c->lacks |= ROLE_NS_NET;
 	log_set_level((enum log_level)m->log_level);
 	for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
 		if (r == 0)

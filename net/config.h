@@ -17,8 +17,9 @@ struct config {
 	char *cwd, *home, *tmp;
 	char *shell; /* absolute path */
 	const char *shell_name;
-	bool isolated; /* no process has the host's network */
-	bool http_env; /* headers may name variables */
+	bool isolated;	/* no process has the host's network */
+	bool http_env;	/* headers may name variables */
+	uint32_t lacks; /* ROLE_NS_* that the host does not give */
 	char provider_id[sizeof "sha256:" + 64];
 };
 

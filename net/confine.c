@@ -73,7 +73,10 @@ set_rlimits(const struct config *config, struct err *e)
 static int
 drop_rights(const struct config *config, struct err *e)
 {
-	int r = privdrop_bounding(0);
+	/* Neither root nor in a user namespace there is no right to cut the
+	 * set, and no_new_privs makes it meaningless. */
+	bool bounds = config->uid != 0 || (config->lacks & ROLE_NS_MNT) == 0;
+	int r = bounds ? privdrop_bounding(0) : 0;
 
 	if (r < 0)
 		return err_errno(e, -r, "bounding set");
@@ -105,7 +108,7 @@ confine(struct net *n, struct err *e)
 	r = namespaces_read(&before);
 	if (r < 0)
 		return err_errno(e, -r, "namespaces");
-	r = jail_enter(&after, e);
+	r = jail_enter_without(n->config.lacks, &after, e);
 	if (r < 0)
 		return r;
 	abi = drop_rights(&n->config, e);

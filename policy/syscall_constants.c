@@ -4,6 +4,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/ioprio.h>
 #include <linux/keyctl.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
@@ -12,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -48,6 +51,8 @@ static const struct constant constants[] = {
     C(SOCK_DGRAM),
     C(SOCK_NONBLOCK),
     C(SOCK_STREAM),
+    C(IOPRIO_WHO_PROCESS),
+    C(PRIO_PROCESS),
     C(IPPROTO_ICMP),
     C(IPPROTO_ICMPV6),
     C(IPPROTO_TCP),
@@ -57,6 +62,8 @@ static const struct constant constants[] = {
     C(MSG_NOSIGNAL),
     C(SHUT_WR),
     C(SPLICE_F_NONBLOCK),
+    C(FS_IOC_FSSETXATTR),
+    C(FS_IOC_SETFLAGS),
     C(F_ADD_SEALS),
     C(F_GETFL),
     C(F_GET_SEALS),

@@ -13,7 +13,11 @@ extern const struct sock_fprog filter_net;
 extern const struct sock_fprog filter_exec;
 extern const struct sock_fprog filter_init;
 extern const struct sock_fprog filter_child;
+/* These stand before filter_child, each where it is due. */
 extern const struct sock_fprog filter_child_no_unix;
+extern const struct sock_fprog filter_child_no_network;
+extern const struct sock_fprog filter_child_no_attributes;
+extern const struct sock_fprog filter_child_bare;
 extern const struct sock_fprog filter_worker;
 extern const struct sock_fprog filter_http;
 

@@ -88,8 +88,21 @@ enter(int flags, struct namespaces *entered, struct err *e)
 int
 jail_enter(struct namespaces *entered, struct err *e)
 {
-	return enter(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS,
-	    entered, e);
+	return jail_enter_without(0, entered, e);
+}
+
+int
+jail_enter_without(uint32_t lacks, struct namespaces *entered, struct err *e)
+{
+	int flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS, r;
+
+	if ((lacks & ROLE_NS_MNT) == 0)
+		return enter(flags |
+				 ((lacks & ROLE_NS_NET) != 0 ? 0
+							     : CLONE_NEWNET),
+		    entered, e);
+	r = namespaces_read(entered);
+	return r < 0 ? err_errno(e, -r, "read namespaces") : 0;
 }
 
 int

@@ -5,6 +5,8 @@
 #ifndef PRIVSEP_JAIL_H
 #define PRIVSEP_JAIL_H
 
+#include <stdint.h>
+
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "privsep/report.h"
@@ -18,6 +20,13 @@
  * Returns 0, or a negative errno with e naming the step.
  */
 must_use int jail_enter(struct namespaces *entered, struct err *e);
+
+/*
+ * The same on a host that lacks some of the namespaces (ROLE_NS_*), which are
+ * left out; without a mount namespace nothing is entered at all.
+ */
+must_use int jail_enter_without(uint32_t lacks, struct namespaces *entered,
+    struct err *e);
 
 /* The same, but the network stays the caller's: for a role that is to use it.
  */

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,19 +52,53 @@ layer_of_stage(uint32_t stage)
 	return LAYER_NONE;
 }
 
-int
-layer_try_userns(void)
+/* In a process that ends at once. 0, or the positive errno. */
+static int
+try_unshare(int flags)
 {
+	const bool mounts = (flags & CLONE_NEWNS) != 0;
 	pid_t pid = fork();
 	int status;
 
-	if (pid == 0)
-		_exit(unshare(CLONE_NEWUSER) < 0 ? errno : 0);
+	if (pid == 0) {
+		if (unshare(flags) < 0)
+			_exit(errno);
+		/* Some security modules let namespaces be made, but nothing be
+		 * done in them. */
+		_exit(mounts && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE,
+				    NULL) < 0
+			  ? errno
+			  : 0);
+	}
 	if (pid < 0)
 		return errno;
 	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return ECHILD;
 	return WEXITSTATUS(status);
+}
+
+int
+layer_try_userns(void)
+{
+	/* To a plain user it is of use for what can be done in it. */
+	return geteuid() == 0 ? try_unshare(CLONE_NEWUSER) : layer_try_mounts();
+}
+
+int
+layer_try_mounts(void)
+{
+	return try_unshare(CLONE_NEWNS | (geteuid() == 0 ? 0 : CLONE_NEWUSER));
+}
+
+uint32_t
+layer_missing_namespaces(void)
+{
+	const int user = geteuid() == 0 ? 0 : CLONE_NEWUSER;
+
+	if (layer_try_mounts() != 0)
+		return ROLE_NS_USER | ROLE_NS_MNT | ROLE_NS_NET | ROLE_NS_IPC |
+		       ROLE_NS_UTS;
+	return try_unshare(user | CLONE_NEWNET) != 0 ? ROLE_NS_NET : 0;
 }
 
 /* The first byte of a file, or '?'. */

@@ -40,7 +40,12 @@
 	LAYER(SCOPE, "scope", "Landlock's scope of sockets (ABI 6)",           \
 	    "network: enabled",                                                \
 	    "run Linux 6.12 or newer, or set profile.network=restricted or "   \
-	    "sandbox.degraded=allow")
+	    "sandbox.degraded=allow")                                          \
+	LAYER(VIEWS, "views", "mounts of a program's own",                     \
+	    "less access to a path than to the directory around it, denied "   \
+	    "patterns, and any root but the host's",                           \
+	    "let the server have user namespaces (see user_namespaces(7)) or " \
+	    "start it as root, or ask for whole directories")
 
 enum layer {
 	LAYER_NONE,
@@ -61,9 +66,18 @@ const struct layer_row *layer_row(uint32_t layer);
  * LAYER_NONE if it is none of these. */
 enum layer layer_of_stage(uint32_t stage);
 
-/* Try to make a user namespace, in a process that ends at once. 0, or the
- * positive errno. */
+/* Try to make a user namespace that is of use, in a process that ends at once.
+ * 0, or the positive errno. */
 int layer_try_userns(void);
+/* The same for mounts of one's own, as a plain user in a user namespace. */
+int layer_try_mounts(void);
+
+/*
+ * The namespaces (ROLE_NS_*) that net is to have and that this host does not
+ * let it make, found out in processes that end at once. Where one of them is
+ * a mount namespace, no process can have any.
+ */
+uint32_t layer_missing_namespaces(void);
 
 #define LAYER_USERNS_WHY_MAX 128 /* bytes, the final NUL included */
 

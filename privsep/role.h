@@ -38,6 +38,9 @@ enum net_feature {
 	NET_FEATURE_ATOMIC_WRITES = 1 << 2, /* fs.atomic_writes */
 	NET_FEATURE_ISOLATED = 1 << 1, /* no process has the host's network */
 	NET_FEATURE_HTTP_ENV = 1 << 3, /* http.env names variables */
+	NET_FEATURE_NO_JAIL = 1 << 4,  /* the host gives no namespaces */
+	NET_FEATURE_NO_NETNS = 1
+			       << 5, /* the host gives no network of its own */
 };
 
 /* The shipped sets of rights; EXEC_CONFIG.preset. */

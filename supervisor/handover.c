@@ -169,6 +169,10 @@ net_features(const struct server *s)
 		features |= NET_FEATURE_ISOLATED;
 	if (s->config->atomic_writes)
 		features |= NET_FEATURE_ATOMIC_WRITES;
+	if (s->lacks & ROLE_NS_MNT)
+		features |= NET_FEATURE_NO_JAIL;
+	else if (s->lacks & ROLE_NS_NET)
+		features |= NET_FEATURE_NO_NETNS;
 	return features;
 }
 

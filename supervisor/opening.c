@@ -218,6 +218,8 @@ fill_server(struct opening *o)
 	s->umask = get_umask();
 	s->landlock_abi = confine_landlock_abi();
 	s->userns = layer_try_userns() == 0;
+	if (s->config->degraded || s->config->preset == PRESET_OPEN)
+		s->lacks = layer_missing_namespaces();
 }
 
 enum exit_code

@@ -34,8 +34,10 @@ check_net(const struct readiness *want, const struct msg_role_ready *got,
 {
 	uint32_t uid = want->root ? want->net_uid : want->uid;
 	uint32_t gid = want->root ? want->net_uid : want->gid;
-	uint32_t ns = ROLE_NS_MNT | ROLE_NS_NET | ROLE_NS_IPC | ROLE_NS_UTS |
-		      (want->root ? 0 : ROLE_NS_USER);
+	uint32_t ns = (ROLE_NS_MNT | ROLE_NS_NET | ROLE_NS_IPC | ROLE_NS_UTS |
+			  (want->root ? 0 : ROLE_NS_USER)) &
+		      ~want->lacks;
+	bool bare = (want->lacks & ROLE_NS_MNT) != 0;
 	/* A plain user cannot give up its groups, which are worth nothing to
 	 * net: its root is empty. */
 	const struct check checks[] = {
@@ -44,12 +46,13 @@ check_net(const struct readiness *want, const struct msg_role_ready *got,
 	    {"groups", !want->root || got->groups == 0},
 	    {"capabilities",
 		got->caps_effective == 0 && got->caps_permitted == 0},
-	    {"bounding-set", got->caps_bounding == 0},
+	    {"bounding-set", got->caps_bounding == 0 || (bare && !want->root)},
 	    {"no-new-privs", got->no_new_privs == 1},
 	    {"seccomp", got->seccomp == SECCOMP_MODE_FILTER},
 	    {"dumpable", got->dumpable == 0},
 	    {"namespaces", (got->namespaces & ns) == ns},
-	    {"landlock", want->landlock_abi == 0 || got->landlock_abi > 0},
+	    {"landlock",
+		got->landlock_abi > 0 || (want->landlock_abi == 0 && !bare)},
 	};
 
 	return report(ROLE_NET, checks, sizeof checks / sizeof checks[0], e);
@@ -71,8 +74,8 @@ check_exec(const struct readiness *want, const struct msg_role_ready *got,
 	    {"no-new-privs", got->no_new_privs == 1},
 	    {"seccomp", got->seccomp == SECCOMP_MODE_FILTER},
 	    {"dumpable", got->dumpable == 0},
-	    {"user-namespace",
-		want->root || (got->namespaces & ROLE_NS_USER) != 0},
+	    {"user-namespace", want->root || ((got->namespaces | want->lacks) &
+						 ROLE_NS_USER) != 0},
 	};
 
 	return report(ROLE_EXEC, checks, sizeof checks / sizeof checks[0], e);

@@ -13,6 +13,9 @@ struct readiness {
 	uint32_t net_uid;      /* what net becomes if root; gid alike */
 	uint64_t role_caps;    /* all that exec may hold */
 	uint32_t landlock_abi; /* the kernel's; 0: none */
+	/* Namespaces (ROLE_NS_*) that the host does not give, if the policy
+	 * does without; with one of mounts there is no capability either. */
+	uint32_t lacks;
 };
 
 /*

@@ -262,7 +262,8 @@ on_role_ready(struct supervisor *s, struct role_process *p,
 	    .gid = getegid(),
 	    .net_uid = s->server->config->net_uid,
 	    .role_caps = confine_role_caps(s->server->userns),
-	    .landlock_abi = s->server->landlock_abi};
+	    .landlock_abi = s->server->landlock_abi,
+	    .lacks = s->server->lacks};
 	struct err e;
 
 	if (p->ready) {

@@ -32,7 +32,10 @@ struct server {
 	uint32_t umask;
 	uint32_t landlock_abi;
 	bool userns; /* the host has user namespaces */
-	bool probe;  /* exec is to report and end: doctor */
+	/* Namespaces (ROLE_NS_*) that the host does not give, if the policy
+	 * does without them. */
+	uint32_t lacks;
+	bool probe; /* exec is to report and end: doctor */
 };
 
 /*

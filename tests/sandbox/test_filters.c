@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/netlink.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -51,6 +53,10 @@ static const struct filter filters[] = {
     {"init", &filter_init, {"init"}},
     {"child", &filter_child, {"child"}},
     {"child_no_unix", &filter_child_no_unix, {"child_no_unix"}},
+    {"child_no_network", &filter_child_no_network, {"child_no_network"}},
+    {"child_no_attributes", &filter_child_no_attributes,
+	{"child_no_attributes"}},
+    {"child_bare", &filter_child_bare, {"child_bare"}},
 };
 
 struct call {
@@ -364,6 +370,27 @@ static const struct argument_case argument_cases[] = {
     {"child_no_unix", EPERM, {SYS_socket, {AF_UNIX, SOCK_DGRAM, 0}}},
     {"child_no_unix", FREE, {SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0, NONE}}},
     {"child_no_unix", FREE, {SYS_socket, {AF_INET, SOCK_STREAM, 0}}},
+    {"child_no_network", EPERM, {SYS_socket, {AF_INET, SOCK_DGRAM, 0}}},
+    {"child_no_network", EPERM, {SYS_socket, {HIGH | AF_INET6, SOCK_DGRAM, 0}}},
+    {"child_no_network", EPERM,
+	{SYS_socket, {AF_NETLINK, SOCK_RAW, NETLINK_ROUTE}}},
+    {"child_no_network", FREE, {SYS_socket, {AF_UNIX, SOCK_STREAM, 0}}},
+    {"child_no_attributes", EPERM, {SYS_fchmod, {NONE, 0600}}},
+    {"child_no_attributes", EPERM, {SYS_fchownat, {NONE, NONE, 0, 0, 0}}},
+    {"child_no_attributes", EPERM, {SYS_utimensat, {NONE, NONE, NONE, 0}}},
+    {"child_no_attributes", EPERM, {SYS_fsetxattr, {NONE, NONE, NONE, 0, 0}}},
+    {"child_no_attributes", FREE, {SYS_ftruncate, {NONE, 0}}},
+    {"child_bare", EPERM, {SYS_prlimit64, {1, RLIMIT_NOFILE, NONE, NONE}}},
+    {"child_bare", FREE, {SYS_prlimit64, {0, RLIMIT_NOFILE, NONE, NONE}}},
+    {"child_bare", EPERM, {SYS_setpriority, {PRIO_USER, 0, 19}}},
+    {"child_bare", EPERM, {SYS_setpriority, {PRIO_PROCESS, 1, 19}}},
+    {"child_bare", FREE, {SYS_setpriority, {PRIO_PROCESS, 0, 0}}},
+    {"child_bare", EPERM, {SYS_sched_setaffinity, {1, 8, NONE}}},
+    {"child_bare", FREE, {SYS_sched_setaffinity, {0, 8, NONE}}},
+    {"child_bare", EPERM, {SYS_shmat, {0, NONE, 0}}},
+    {"child_bare", EPERM, {SYS_msgrcv, {0, NONE, 0, 0, 0}}},
+    {"child_bare", EPERM, {SYS_mq_open, {NONE, 0, 0, NONE}}},
+    {"child_bare", EPERM, {SYS_ioctl, {NONE, FS_IOC_SETFLAGS, NONE}}},
     {"child", FREE, {SYS_socket, {AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 6}}},
     {"child", FREE, {SYS_socket, {AF_INET6, SOCK_DGRAM, 17}}},
     {"net", KILLED, {SYS_socket, {AF_INET, SOCK_STREAM, 0}}},
