@@ -9,6 +9,9 @@ int command_serve(int argc, char **argv);
 /* doctor: what the host gives the sandbox. Exit codes: host_report.h. */
 int command_doctor(int argc, char **argv);
 
+/* audit: whether audit files are whole. */
+int command_audit(int argc, char **argv);
+
 /* policy: for those who audit what may be done. */
 int command_policy(int argc, char **argv);
 

@@ -14,6 +14,7 @@ static const struct {
     {"serve", command_serve, "run the server"},
     {"doctor", command_doctor, "tell what this host gives the sandbox"},
     {"policy", command_policy, "check, show, explain and compare policies"},
+    {"audit", command_audit, "check the chain of audit files"},
     {"exec", command_tool, "run one command through a server"},
 };
 
