@@ -76,6 +76,8 @@ bool env_match(struct bytes pattern, struct bytes name);
  * sees knows better. */
 extern const char *const env_base_default[];
 extern const char *const env_scrub_default[];
+/* What is dropped in any case: NULL-terminated. */
+extern const char *const env_never[];
 
 /* Append NULL-terminated strings as a list. -EMSGSIZE, -ENOMEM. */
 must_use int env_list_put(const char *const *strings, struct buf *out);

@@ -17,6 +17,7 @@ static const struct {
     {"diff", policy_diff},
     {"export", policy_export},
     {"import", policy_import},
+    {"report", policy_report},
 };
 
 static const char usage[] =
@@ -29,6 +30,8 @@ static const char usage[] =
     "       sallyport policy diff A B\n"
     "       sallyport policy export --text|--oci PROCESS\n"
     "       sallyport policy import --oci FILE\n"
+    "       sallyport policy report [OPTION OF serve]... [--date] [--no-host] "
+    "FILE.html\n"
     "\n"
     "A file whose name ends in .policy is one of system calls, any other a\n"
     "configuration. PROFILE is a preset, a profile of the configuration, or\n"

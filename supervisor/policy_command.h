@@ -18,6 +18,7 @@ int policy_explain(int argc, char **argv);
 int policy_diff(int argc, char **argv);
 int policy_export(int argc, char **argv);
 int policy_import(int argc, char **argv);
+int policy_report(int argc, char **argv);
 
 /* --- shared --------------------------------------------------------------- */
 

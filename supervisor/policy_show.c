@@ -6,6 +6,7 @@
 #include "policy/texts.h"
 #include "supervisor/jsontext.h"
 #include "supervisor/policy_command.h"
+#include "supervisor/process_table.h"
 
 #define SHOW_MAX (512u * 1024u) /* bytes of everything shown */
 
@@ -14,36 +15,6 @@ struct show {
 	bool first; /* in the present JSON array */
 	struct buf out;
 	int result; /* 0, or why out is not whole */
-};
-
-/* What each process gives up before it looks at any input; where the host has
- * the layer, and as the process itself reports it at its start. */
-static const struct {
-	const char *process, *text;
-} lockdowns[] = {
-    {"supervisor",
-	"no new privileges, not dumpable, only the capabilities that starting "
-	"a role takes, Landlock: opens no path any more; filter supervisor"},
-    {"net",
-	"a user id of its own (sandbox.net_uid) or a user namespace, no "
-	"groups, no capability, empty root, own mount, network, ipc and uts "
-	"namespace, no new privileges, not dumpable, Landlock; filter net"},
-    {"exec",
-	"as root the capabilities that making a sandbox takes and none that "
-	"passes file permissions, else a user namespace; no new privileges, "
-	"not dumpable; filter exec, which binds all below as well"},
-    {"worker",
-	"what a program of its profile gets, executes nothing; filter worker"},
-    {"http",
-	"a user id of its own (sandbox.http_uid), no capability, a root with "
-	"nothing but what resolving and TLS take, no new privileges; filter "
-	"http"},
-    {"init", "pid 1 of a program's namespace, its user id; filter init"},
-    {"child",
-	"the session's user id (sandbox.uid_base and up), no capability in "
-	"any set, no new privileges, own mount, pid and user namespace, the "
-	"session's ipc, uts and network namespace, Landlock; filter child, "
-	"and child_no_unix where the plan denies unix sockets"},
 };
 
 static void
@@ -261,14 +232,14 @@ static void
 show_lockdowns(struct show *s)
 {
 	begin(s, "processes", "lock-down of each process");
-	for (size_t i = 0; i < sizeof lockdowns / sizeof lockdowns[0]; i++) {
+	for (const struct process_row *p = process_rows; p->name != NULL; p++) {
 		begin_item(s);
 		if (s->json) {
-			put_json(s, "process", bytes_of(lockdowns[i].process));
-			put_json(s, "lockdown", bytes_of(lockdowns[i].text));
+			put_json(s, "process", bytes_of(p->name));
+			put_json(s, "lockdown", bytes_of(p->lockdown));
 		} else {
-			note(s, buf_printf(&s->out, "%-11s %s\n",
-				    lockdowns[i].process, lockdowns[i].text));
+			note(s, buf_printf(&s->out, "%-11s %s\n", p->name,
+				    p->lockdown));
 		}
 		end_item(s);
 	}
