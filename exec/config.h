@@ -25,6 +25,8 @@ struct exec_config {
 	enum preset preset;
 	enum network network; /* open: always enabled */
 	uint32_t flags;	      /* EXEC_FLAG_* */
+	/* Found out by probing: sessions have no network of their own. */
+	bool no_netns;
 	uint32_t log_level;
 	uid_t uid_base;
 	mode_t umask;

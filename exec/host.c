@@ -81,7 +81,9 @@ enter_userns(struct err *e)
 	if (r == 0)
 		return 0;
 	layer_userns_why(why);
-	return err_set(e, -r, "no user namespaces (%s): start as root, or %s",
+	return err_set(e, -r,
+	    "no user namespaces (%s): start as root, set "
+	    "sandbox.degraded=allow, or %s",
 	    strerrorname_np(-r), why);
 }
 

@@ -58,7 +58,7 @@ struct order {
 	struct order_rlimit rlimits[ORDER_RLIMITS];
 	size_t rlimit_count;
 	unsigned int landlock_abi; /* 0: no Landlock */
-	bool scope_abstract;	   /* the network is the host's */
+	bool scope_abstract;	   /* it is in the host's network */
 	const struct plan *plan;
 	const struct workspace *workspaces;
 	size_t workspace_count;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exec/landlock.h"
 #include "privsep/filters.h"
 
 /* What an execvp(3) without PATH in its environment uses. */
@@ -46,14 +47,17 @@ set_filters(struct order *o, const struct order_source *from, bool confined)
 {
 	const struct exec_config *c = from->config;
 	const struct plan *plan = from->plan;
+	/* It is in the host's network, but is to have none: of what belongs to
+	 * that, Landlock holds abstract sockets. */
+	bool shared = !plan->network_enabled && !from->probe->netns;
 	const struct {
 		bool due;
 		const struct sock_fprog *filter;
 	} rows[ORDER_FILTERS] = {
-	    {plan->unix_sockets == PLAN_UNIX_DENY || (o->bare && confined),
+	    {plan->unix_sockets == PLAN_UNIX_DENY || (o->bare && confined) ||
+		    (shared && o->landlock_abi < LANDLOCK_SCOPE_ABI),
 		&filter_child_no_unix},
-	    {!plan->network_enabled && !from->probe->netns,
-		&filter_child_no_network},
+	    {shared, &filter_child_no_network},
 	    {o->bare && confined, &filter_child_bare},
 	    {o->bare && confined && !writes(plan), &filter_child_no_attributes},
 	    {true, c->child_filter.len > 0 ? &c->child_filter : &filter_child},
@@ -86,12 +90,11 @@ set_confinement(struct order_store *s, const struct order_source *from)
 	o->become = from->config->root && confined;
 	o->userns = from->probe->userns && confined;
 	o->dumpable = !from->config->root;
-	set_filters(o, from, confined);
 	o->own_proc = from->probe->own_proc;
 	o->raise_oom_score =
 	    from->probe->raise_oom_score && (from->probe->own_proc || o->bare);
 	o->landlock_abi = confined ? from->probe->landlock_abi : 0;
-	o->scope_abstract = from->plan->network_enabled;
+	o->scope_abstract = from->plan->network_enabled || !from->probe->netns;
 	(void)snprintf(s->uid_map, sizeof s->uid_map, "%u %u 1", id->inside_uid,
 	    id->uid);
 	(void)snprintf(s->gid_map, sizeof s->gid_map, "%u %u 1", id->inside_gid,
@@ -102,6 +105,7 @@ set_confinement(struct order_store *s, const struct order_source *from)
 	o->uid_map = s->uid_map;
 	o->gid_map = s->gid_map;
 	o->devpts = confined && !o->bare ? s->devpts : NULL;
+	set_filters(o, from, confined);
 }
 
 static int

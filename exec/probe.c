@@ -232,7 +232,7 @@ missing_for(const struct probe *p, const struct exec_config *c,
 	    {LAYER_NAMESPACES, true},
 	    {LAYER_PROC, !may_degrade(c)},
 	    {LAYER_IDMAP, idmap},
-	    {LAYER_NETNS, true},
+	    {LAYER_NETNS, !may_degrade(c)},
 	};
 
 	if (p->bare)

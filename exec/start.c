@@ -162,6 +162,7 @@ start_serve(struct channel *supervisor, struct exec_config *c, struct err *e)
 		config_share_nothing(c);
 	} else {
 		probe_run(&probe, c);
+		c->no_netns = !probe.netns;
 	}
 	r = probe_serves(&probe, c, e);
 	if (r == 0)

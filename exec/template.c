@@ -41,10 +41,10 @@ static const struct {
 /* Leave the present namespaces for new ones and open them, while /proc is at
  * hand. */
 static int
-enter_namespaces(struct template_start *set, int flags, bool network,
-    struct err *e)
+enter_namespaces(const struct exec_config *c, struct template_start *set,
+    int flags, bool network, struct err *e)
 {
-	if (network) {
+	if (network && !c->no_netns) {
 		set->ns[TEMPLATE_NET] = nsmake_loopback(e);
 		if (set->ns[TEMPLATE_NET] < 0)
 			return set->ns[TEMPLATE_NET];
@@ -70,7 +70,7 @@ assemble(struct view *v, struct template_start *set, bool network,
 	if (!view_is_open(v))
 		flags |= CLONE_NEWIPC | CLONE_NEWUTS;
 	if (r == 0)
-		r = enter_namespaces(set, flags, network, e);
+		r = enter_namespaces(v->config, set, flags, network, e);
 	if (r == 0)
 		r = view_build(v, e);
 	set->id = v->id;
@@ -88,7 +88,7 @@ narrow_enabled(struct view *v, struct template *t, struct err *e)
 	to->id = from->id;
 	to->ns[TEMPLATE_IPC] = from->ns[TEMPLATE_IPC];
 	to->ns[TEMPLATE_UTS] = from->ns[TEMPLATE_UTS];
-	r = enter_namespaces(to, CLONE_NEWNS, true, e);
+	r = enter_namespaces(v->config, to, CLONE_NEWNS, true, e);
 	return r < 0 ? r : view_narrow(v, e);
 }
 

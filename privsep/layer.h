@@ -19,15 +19,17 @@
 	LAYER(NAMESPACES, "namespaces", "mount and process namespaces",        \
 	    "every command",                                                   \
 	    "run a kernel with CONFIG_NAMESPACES; in a container, allow "      \
-	    "CAP_SYS_ADMIN, clone(2), unshare(2) and mount(2)")                \
+	    "CAP_SYS_ADMIN, clone(2), unshare(2) and mount(2), or set "        \
+	    "sandbox.degraded=allow")                                          \
 	LAYER(USERNS, "userns", "user namespaces",                             \
 	    "a server that was not started as root, and id-mapped mounts",     \
-	    "allow user namespaces (see user_namespaces(7)), or start the "    \
-	    "server as root")                                                  \
+	    "allow user namespaces (see user_namespaces(7)), start the "       \
+	    "server "                                                          \
+	    "as root, or set sandbox.degraded=allow")                          \
 	LAYER(NETNS, "netns", "network namespaces",                            \
 	    "the network process, and commands with network: restricted",      \
 	    "run a kernel with CONFIG_NET_NS; in a container, allow "          \
-	    "CLONE_NEWNET")                                                    \
+	    "CLONE_NEWNET, or set sandbox.degraded=allow")                     \
 	LAYER(PROC, "proc", "fresh mounts of /proc", "every command",          \
 	    "let the container's /proc be whole (podman: --security-opt "      \
 	    "unmask=ALL), or set sandbox.degraded=allow")                      \

@@ -1,11 +1,13 @@
 // What is served where the host lacks a layer of the sandbox, and what the
 // doctor says of it: tests/sandbox/without.c is the host.
 import assert from 'node:assert/strict';
-import {spawnSync} from 'node:child_process';
+import {spawn, spawnSync} from 'node:child_process';
+import {once} from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
-import {startParams} from './lib/client.mjs';
+import {plainPath, startParams} from './lib/client.mjs';
+import {uniqueWord} from './lib/proc.mjs';
 import {
 	Server, binary, build, fileUri, foreignSkip, freshDirectory, rootSkip,
 } from './lib/server.mjs';
@@ -119,6 +121,56 @@ for (const [name, who] of whos)
 					{cwd: server.workspaceUri});
 				assert.equal(stdout, 'y\n', stderr);
 				assert.match(stderr, /x: Read-only|x: .*denied/);
+			}));
+
+// Without a network of its own a program has no socket but a local one.
+const sockets = `python3 - <<'.'
+import os, socket
+for family in socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16:
+	try:
+		socket.socket(family, socket.SOCK_DGRAM)
+		print(int(family))
+	except OSError:
+		pass
+s = socket.socket(socket.AF_UNIX)
+try:
+	s.connect("\\0" + os.environ["ABSTRACT"])
+	print("reached")
+except OSError as e:
+	print(e.strerror)
+.`;
+
+for (const [name, who] of whos)
+	test(`degraded, programs have no socket for want of netns by ${name}`,
+		{skip}, async () => {
+			const abstract = uniqueWord();
+			// Node pads such names with zeros.
+			const listener = spawn('python3', ['-c',
+				'import socket, sys; s = socket.socket(socket.AF_UNIX); ' +
+				's.bind("\\0" + sys.argv[1]); s.listen(); print("on"); ' +
+				'sys.stdout.flush(); sys.stdin.read()', abstract]);
+			await once(listener.stdout, 'data');
+			const env = {PATH: plainPath, ABSTRACT: abstract};
+			await serving('netns', who, {set: {'sandbox.degraded': 'allow'}},
+				async (server, client) => {
+					for (const sandbox of [null, restricting]) {
+						const {stdout, stderr} =
+							await client.shell(sockets, {env, sandbox});
+						assert.equal(stdout, '1\nOperation not permitted\n',
+							stderr);
+					}
+				});
+			listener.stdin.end();
+		});
+
+for (const [name, who] of whos)
+	test(`degraded, neither netns nor Landlock: no local socket by ${name}`,
+		{skip}, () => serving('netns landlock=5', who,
+			{set: {'sandbox.degraded': 'allow'}},
+			async (server, client) => {
+				const {stdout} = await client.shell('python3 -c "import socket; ' +
+					'socket.socketpair(); print(1); socket.socket(1)"');
+				assert.equal(stdout, '1\n');
 			}));
 
 for (const [name, who] of whos)
