@@ -118,10 +118,23 @@ void limits_init(struct limits *l);
 
 /* A sandbox object: entries, workspace roots, bytes when packed, and the rules
  * that its entries become, one for each root. */
-#define SANDBOX_ENTRIES_MAX 1024
-#define SANDBOX_ROOTS_MAX   64
-#define SANDBOX_SPEC_MAX    (256u * 1024u)
-#define SANDBOX_RULES_MAX   4096
+#define SANDBOX_ENTRIES_MAX    1024
+#define SANDBOX_ROOTS_MAX      64
+#define SANDBOX_SPEC_MAX       (256u * 1024u)
+#define SANDBOX_RULES_MAX      4096
+/* Patterns of one object that are no plain directory, and their bytes in all:
+ * each is held against paths while it is decided, and against every file that
+ * is looked through. */
+#define SANDBOX_GLOBS_MAX      64
+#define SANDBOX_GLOB_BYTES_MAX (16u * 1024u)
+/* What a start does for its patterns: files looked through, levels of
+ * directories, milliseconds, and mounts (masks, and directories held). */
+#define GLOB_ENTRIES_MAX       200000
+#define GLOB_DEPTH_MAX	       64
+#define GLOB_TIME_MAX_MS       3000
+#define GLOB_MOUNTS_MAX	       2048
+/* Mounts that a plan takes, those of its patterns not counted. */
+#define VIEW_SOURCES_MAX       1024
 
 /* EXEC_POLICY: a packed ceiling, and a filter of BPF_MAXINSNS: bytes. */
 #define EXEC_CEILING_MAX (24u * 1024u)

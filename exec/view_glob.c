@@ -11,17 +11,12 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "base/limits.h"
 #include "exec/view_find.h"
 #include "exec/view_pin.h"
 #include "exec/view_plan.h"
 #include "exec/worker_dents.h"
 #include "policy/glob.h"
-
-/* Bounds of all patterns of one start together. */
-#define DEPTH_MAX   64
-#define ENTRIES_MAX 200000
-#define MOUNTS_MAX  2048 /* masks and pinned directories */
-#define TIME_MAX_MS 3000
 
 /* A directory that is being read. */
 struct level {
@@ -38,7 +33,7 @@ struct walk {
 	const struct plan_glob *glob;
 	int64_t end_ms;
 	size_t entries, mounts;
-	struct level levels[DEPTH_MAX];
+	struct level levels[GLOB_DEPTH_MAX];
 	size_t depth;		   /* levels in use */
 	char path[PATH_LEN_MAX];   /* of the entry that was taken last */
 	struct worker_dents dents; /* of the deepest level */
@@ -80,7 +75,7 @@ count(struct walk *w, int made)
 	if (made < 0)
 		return made;
 	w->mounts += (size_t)made;
-	return w->mounts > MOUNTS_MAX ? -E2BIG : 0;
+	return w->mounts > GLOB_MOUNTS_MAX ? -E2BIG : 0;
 }
 
 static int
@@ -255,7 +250,7 @@ push(struct walk *w, int fd)
 {
 	struct level *l = &w->levels[w->depth];
 
-	if (w->depth == DEPTH_MAX) {
+	if (w->depth == GLOB_DEPTH_MAX) {
 		(void)close(fd);
 		return -E2BIG;
 	}
@@ -289,9 +284,10 @@ visit(struct walk *w, const struct worker_dent *entry)
 {
 	struct bytes path;
 
-	if (++w->entries > ENTRIES_MAX)
+	if (++w->entries > GLOB_ENTRIES_MAX)
 		return -E2BIG;
-	if (w->entries % 256 == 0 && now_ms() > w->end_ms)
+	/* Each time: one comparison may take as long as many files. */
+	if (now_ms() > w->end_ms)
 		return -ETIMEDOUT;
 	if (!set_path(w, entry->name))
 		return -E2BIG;
@@ -395,7 +391,7 @@ view_plan_globs(struct view_plan *v)
 	if (w == MAP_FAILED)
 		return -errno;
 	w->view = v;
-	w->end_ms = now_ms() + TIME_MAX_MS;
+	w->end_ms = now_ms() + GLOB_TIME_MAX_MS;
 	for (size_t i = 0; i < plan->glob_count && r == 0; i++) {
 		w->glob = &plan->globs[i];
 		r = expand(w);

@@ -9,11 +9,9 @@
 #ifndef EXEC_VIEW_PLAN_H
 #define EXEC_VIEW_PLAN_H
 
+#include "base/limits.h"
 #include "exec/order.h"
 #include "exec/view_scratch.h"
-
-/* Mounts of one view: what a plan has mounted, masks of globs not counted. */
-#define VIEW_SOURCES_MAX 1024
 
 struct view_plan {
 	const struct order *order;

@@ -434,18 +434,19 @@ helper_on_refused(struct net *n, const struct msg_worker_refused *m)
 {
 	struct fs_worker *w = by_number(n, m->number);
 	struct fs_pool *pool;
-	char text[640];
+	char hint[STAGE_HINT_MAX], text[640];
 
 	if (w == NULL)
 		return;
 	pool = w->pool;
+	stage_hint(m->stage, m->errnum, hint);
 	if (m->text.len > 0)
 		(void)snprintf(text, sizeof text, "%.*s", (int)m->text.len,
 		    (const char *)m->text.data);
 	else
 		(void)snprintf(text, sizeof text,
-		    "the file sandbox could not be set up: %s: errno %u",
-		    stage_words(m->stage), m->errnum);
+		    "the file sandbox could not be set up: %s: errno %u%s",
+		    stage_words(m->stage), m->errnum, hint);
 	worker_end(w, text);
 	/* Others of the pool go on; with none left nobody will serve these. */
 	if (pool->worker_count == 0)

@@ -460,13 +460,14 @@ process_on_failed(struct net *n, const struct msg_process_failed *m)
 	bool sandbox = m->stage != STAGE_EXEC && m->stage != STAGE_CWD;
 	const char *words = strerrordesc_np((int)m->errnum);
 	struct connection *c;
-	char text[160];
+	char hint[STAGE_HINT_MAX], text[320];
 
 	if (p == NULL)
 		return;
-	(void)snprintf(text, sizeof text, "%s%s%s (os error %u)",
+	stage_hint(m->stage, m->errnum, hint);
+	(void)snprintf(text, sizeof text, "%s%s%s (os error %u)%s",
 	    sandbox ? stage_words(m->stage) : "", sandbox ? ": " : "",
-	    words != NULL ? words : "Unknown error", m->errnum);
+	    words != NULL ? words : "Unknown error", m->errnum, hint);
 	c = rpc_later_connection(n, &p->start);
 	if (c != NULL)
 		spawn_error(c, &p->start.id, text,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "policy/glob.h"
 #include "policy/merge.h"
 
@@ -207,12 +208,36 @@ plan_confinement(const struct decide_request *q, const struct decide_ceiling *c,
 		plan->unix_sockets = PLAN_UNIX_PRIVATE;
 }
 
+/* Before anything is held against them. */
+static int
+check_globs(const struct profile *p, struct err *e)
+{
+	size_t count = 0, size = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		count += p->rules[i].glob;
+		size += p->rules[i].glob ? p->rules[i].len : 0;
+	}
+	if (count > SANDBOX_GLOBS_MAX)
+		return err_set(e, E2BIG,
+		    "sandbox: %zu denied patterns, at most %d are accepted",
+		    count, SANDBOX_GLOBS_MAX);
+	if (size > SANDBOX_GLOB_BYTES_MAX)
+		return err_set(e, E2BIG,
+		    "sandbox: denied patterns of %zu bytes in all, at most %u "
+		    "are accepted",
+		    size, SANDBOX_GLOB_BYTES_MAX);
+	return 0;
+}
+
 static int
 fill(const struct decide_request *q, const struct decide_ceiling *c,
     struct plan *plan, struct err *e)
 {
 	int r = profile_of_request(q, &plan->layers[PLAN_CLIENT], e);
 
+	if (r == 0)
+		r = check_globs(&plan->layers[PLAN_CLIENT], e);
 	if (r == 0)
 		r = profile_of_ceiling(c, &plan->layers[PLAN_CEILING], e);
 	if (r < 0)

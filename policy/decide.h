@@ -71,7 +71,9 @@ void decide_ceiling_of(enum decide_preset preset, bool network_enabled,
 /*
  * Returns 0 with *plan filled, to be released by plan_done; or, with *plan
  * untouched and words for the client in e, -ENOTSUP if what is asked for cannot
- * be enforced; -EINVAL, -E2BIG as of profile_of_entries; -ENOMEM.
+ * be enforced; -EINVAL, -E2BIG as of profile_of_entries, and -E2BIG past
+ * SANDBOX_GLOBS_MAX patterns, SANDBOX_GLOB_BYTES_MAX bytes of them or
+ * PLAN_PLACEHOLDERS_MAX placeholders; -ENOMEM.
  */
 must_use int decide(const struct decide_request *request,
     const struct decide_ceiling *ceiling, struct plan *plan, struct err *e);

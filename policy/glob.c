@@ -231,20 +231,32 @@ step(struct bytes pattern, const struct places *from, uint32_t c,
 	settle(pattern, to);
 }
 
-bool
-glob_covers(struct bytes pattern, struct bytes path)
+static bool
+is_wild(uint8_t c)
 {
-	struct places places[2] = {0};
+	return c == '*' || c == '?' || c == '[';
+}
+
+static struct bytes
+from(struct bytes text, size_t at)
+{
+	return (struct bytes){.data = text.data + at, .len = text.len - at};
+}
+
+/* Match from the path's beginning, or from behind what is known to match. */
+static bool
+match(struct bytes pattern, struct bytes path, bool first)
+{
+	struct places places[2];
 	unsigned int now = 0;
 	size_t at = 0;
 
-	if (pattern.len >= PATH_LEN_MAX || path.len <= 1)
-		return false;
+	memset(places[now].set, 0, pattern.len + 1);
 	places[now].set[0] = AT;
 	settle(pattern, &places[now]);
 	while (at < path.len) {
 		/* The end of a component: a directory above, if not first. */
-		if (path.data[at] == '/' && at > 0 &&
+		if (path.data[at] == '/' && (at > 0 || !first) &&
 		    (places[now].set[pattern.len] & AT) != 0)
 			return true;
 		step(pattern, &places[now], next_character(path, &at),
@@ -254,13 +266,25 @@ glob_covers(struct bytes pattern, struct bytes path)
 	return (places[now].set[pattern.len] & AT) != 0;
 }
 
-/* --- what a pattern is ---------------------------------------------------- */
-
-static bool
-is_wild(uint8_t c)
+bool
+glob_covers(struct bytes pattern, struct bytes path)
 {
-	return c == '*' || c == '?' || c == '[';
+	size_t n = 0;
+
+	if (pattern.len >= PATH_LEN_MAX || path.len <= 1)
+		return false;
+	/* What stands before the first wildcard is itself: most paths are out
+	 * of the question by that alone. */
+	for (; n < pattern.len && !is_wild(pattern.data[n]); n++)
+		if (n >= path.len || path.data[n] != pattern.data[n])
+			return false;
+	/* Unless it ends amid a character of the path. */
+	if (n < path.len && (path.data[n] & 0xc0) == 0x80)
+		n = 0;
+	return match(from(pattern, n), from(path, n), n == 0);
 }
+
+/* --- what a pattern is ---------------------------------------------------- */
 
 bool
 glob_is_pattern(struct bytes pattern)

@@ -1,6 +1,10 @@
 #include "privsep/role.h"
 
-#include <stddef.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/limits.h"
 
 static const char *const names[] = {
     [ROLE_SUPERVISOR] = "supervisor",
@@ -33,6 +37,26 @@ end_reason_words(unsigned int reason)
 	};
 
 	return reason < END_REASONS ? reasons[reason] : NULL;
+}
+
+void
+stage_hint(unsigned int stage, unsigned int errnum, char out[STAGE_HINT_MAX])
+{
+	bool bound = errnum == E2BIG || errnum == ETIMEDOUT;
+
+	out[0] = '\0';
+	if (stage == STAGE_VIEW && errnum == E2BIG)
+		(void)snprintf(out, STAGE_HINT_MAX,
+		    "; a sandbox takes at most %d mounts", VIEW_SOURCES_MAX);
+	else if (stage == STAGE_GLOBS && bound)
+		(void)snprintf(out, STAGE_HINT_MAX,
+		    "; for denied patterns at most %d files are looked "
+		    "through, %d levels deep, in %d ms, and %d mounts made",
+		    GLOB_ENTRIES_MAX, GLOB_DEPTH_MAX, GLOB_TIME_MAX_MS,
+		    GLOB_MOUNTS_MAX);
+	else if (stage == STAGE_GLOBS && errnum == ESTALE)
+		(void)snprintf(out, STAGE_HINT_MAX,
+		    "; a directory with matches was moved: try again");
 }
 
 const char *

@@ -186,4 +186,11 @@ enum stage {
 /* The words of a stage; "?" for a number that is none. */
 const char *stage_words(unsigned int stage);
 
+#define STAGE_HINT_MAX 160 /* bytes, the final NUL included */
+
+/* The bound that a stage refused to pass, or what else helps, as "; ..."; "" if
+ * there is nothing to add to the errno. */
+void stage_hint(unsigned int stage, unsigned int errnum,
+    char out[STAGE_HINT_MAX]);
+
 #endif

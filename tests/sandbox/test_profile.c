@@ -301,6 +301,63 @@ many_denied_files_of_one_directory_are_few_mounts(void **state)
 	run_free(f, CLEAN);
 }
 
+/* Under rows of patterns, count times the same. */
+static void
+start_patterns(struct fixture *f, const char *pattern, size_t count)
+{
+	struct driver_entry entries[2 + SANDBOX_GLOBS_MAX] = {ROOT(READ),
+	    WORK(WRITE)};
+	const struct driver_start s = {.argv = SH("echo ok"),
+	    .cwd = fixture_workspace,
+	    .sandbox = SANDBOX_RESTRICTED,
+	    .entries = entries,
+	    .entry_count = count + 2};
+
+	for (size_t i = 0; i < count; i++)
+		entries[i + 2] = (struct driver_entry)GLOB(pattern);
+	fixture_start(f, &s);
+	driver_wait_gone(&f->d, &f->p);
+}
+
+#define TO_64                                                                  \
+	"1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 "      \
+	"25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 "      \
+	"46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63"
+
+static void
+the_work_for_patterns_is_bounded(void **state)
+{
+	/* What makes as much as goes, and one more. */
+	static const struct {
+		const char *most, *more, *pattern;
+		size_t count;
+	} bounds[] = {
+	    /* Levels, the workspace being the first. */
+	    {"p=.; for i in " TO_64 "; do p=$p/d; done; mkdir -p $p",
+		"mkdir $(find -name d | tail -1)/d", "**/*.env", 1},
+	    /* Mounts. */
+	    {"seq -f %g.env 2048 | xargs touch", "touch x.env", "*.env", 1},
+	    /* Files. */
+	    {"mkdir m; cd m; seq 3125 | xargs touch", "touch m/x", "m/*.env",
+		SANDBOX_GLOBS_MAX},
+	};
+	struct fixture *f = *state;
+
+	assert_int_equal(3125 * SANDBOX_GLOBS_MAX, GLOB_ENTRIES_MAX);
+	for (size_t i = 0; i < COUNT(bounds); i++) {
+		run_free(f, CLEAN);
+		run_free(f, bounds[i].most);
+		start_patterns(f, bounds[i].pattern, bounds[i].count);
+		assert_string_equal(f->p.out, "ok\n");
+		run_free(f, bounds[i].more);
+		start_patterns(f, bounds[i].pattern, bounds[i].count);
+		assert_true(f->p.failed);
+		assert_int_equal(f->p.stage, STAGE_GLOBS);
+		assert_int_equal(f->p.errnum, E2BIG);
+	}
+	run_free(f, CLEAN);
+}
+
 static const struct row waiting = {"waiting", NULL, {WORKSPACE_WRITE},
     "echo go; sleep 1000", NULL};
 
@@ -512,6 +569,7 @@ main(int argc, char **argv)
 	    FIXTURE(every_row_prints_what_it_should),
 	    FIXTURE(what_leads_to_a_match_stays_for_the_next_start),
 	    FIXTURE(many_denied_files_of_one_directory_are_few_mounts),
+	    FIXTURE(the_work_for_patterns_is_bounded),
 	    FIXTURE(a_placeholder_lasts_as_long_as_its_children),
 	    FIXTURE(a_placeholder_serves_all_sessions),
 	    FIXTURE(a_placeholder_that_was_filled_stays),

@@ -221,6 +221,73 @@ globs_become_orders(void **state)
 	plan_done(&plan);
 }
 
+/* A request that denies count paths, or patterns if the name of each begins
+ * with a star, that are size bytes each. */
+static int
+decide_many(size_t count, const char *name, int size, struct err *e)
+{
+	static struct profile_entry entries[PLAN_PLACEHOLDERS_MAX + 2];
+	static char texts[PLAN_PLACEHOLDERS_MAX + 2][512];
+	struct plan_path paths[PLAN_PATHS_MAX];
+	struct decide_ceiling ceiling;
+	struct plan plan = {.path_count = 77};
+	struct decide_request q = {.sandbox = DECIDE_SANDBOX_RESTRICTED,
+	    .entries = entries,
+	    .entry_count = count + 1};
+	int r;
+
+	entries[0] = (struct profile_entry){.path = PROFILE_PATH,
+	    .access = PROFILE_WRITE,
+	    .text = bytes_of("/ws")};
+	for (size_t i = 0; i < count; i++) {
+		(void)snprintf(texts[i], sizeof texts[i], "/ws/%s%0*zu", name,
+		    size - 4 - (int)strlen(name), i);
+		entries[i + 1] =
+		    (struct profile_entry){.path = name[0] == '*'
+						       ? PROFILE_GLOB
+						       : PROFILE_PATH,
+			.access = PROFILE_DENY,
+			.text = bytes_of(texts[i])};
+	}
+	words_ceiling(WORKSPACE, false, paths, &ceiling);
+	r = decide(&q, &ceiling, &plan, e);
+	if (r == 0)
+		plan_done(&plan);
+	else
+		assert_int_equal(plan.path_count, 77);
+	return r;
+}
+
+static void
+placeholders_are_bounded(void **state)
+{
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(decide_many(PLAN_PLACEHOLDERS_MAX, "p", 9, &e), 0);
+	assert_int_equal(decide_many(PLAN_PLACEHOLDERS_MAX + 1, "p", 9, &e),
+	    -E2BIG);
+	assert_non_null(strstr(e.text, "257 protected paths"));
+	assert_non_null(strstr(e.text, "at most 256"));
+}
+
+static void
+patterns_are_bounded(void **state)
+{
+	const int most = SANDBOX_GLOB_BYTES_MAX / SANDBOX_GLOBS_MAX;
+	struct err e = {0};
+
+	(void)state;
+	assert_int_equal(decide_many(SANDBOX_GLOBS_MAX, "*", 9, &e), 0);
+	assert_int_equal(decide_many(SANDBOX_GLOBS_MAX + 1, "*", 9, &e),
+	    -E2BIG);
+	assert_non_null(strstr(e.text, "65 denied patterns, at most 64"));
+	assert_int_equal(decide_many(SANDBOX_GLOBS_MAX, "*", most, &e), 0);
+	assert_int_equal(decide_many(SANDBOX_GLOBS_MAX - 1, "*", most + 5, &e),
+	    -E2BIG);
+	assert_non_null(strstr(e.text, "16443 bytes in all, at most 16384"));
+}
+
 static void
 nothing_leaks_when_memory_runs_out(void **state)
 {
@@ -258,6 +325,8 @@ main(void)
 	    cmocka_unit_test(the_rest_of_a_plan_follows_the_table),
 	    cmocka_unit_test(what_is_to_be_done_about_a_path_follows_the_table),
 	    cmocka_unit_test(globs_become_orders),
+	    cmocka_unit_test(placeholders_are_bounded),
+	    cmocka_unit_test(patterns_are_bounded),
 	    cmocka_unit_test(nothing_leaks_when_memory_runs_out),
 	};
 
