@@ -345,7 +345,8 @@ probe_text(const struct probe *p, const struct exec_config *c,
 {
 	out[0] = '\0';
 	for (uint32_t i = LAYER_NONE + 1; i < LAYER_COUNT; i++)
-		append_layer(p, i, out);
+		if (i != LAYER_VIEWS)
+			append_layer(p, i, out);
 	append(out, "cgroup", "none");
 	append(out, "limits", "rlimit");
 	if ((c->flags & EXEC_FLAG_PROBE) == 0)
@@ -356,4 +357,5 @@ probe_text(const struct probe *p, const struct exec_config *c,
 	    out);
 	append_judgement("preset.open", missing_for(p, c, PRESET_OPEN), out);
 	append_judgement("network.enabled", missing_for_network(p, c), out);
+	append_judgement("views", p->bare ? LAYER_VIEWS : LAYER_NONE, out);
 }

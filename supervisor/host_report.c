@@ -14,6 +14,7 @@ static const struct {
     {"preset.strict", "preset strict"},
     {"preset.open", "preset open"},
     {"network.enabled", "profile.network=enabled"},
+    {"views", "paths with less access than what is around them"},
 };
 
 #define SERVICES (sizeof services / sizeof services[0])
@@ -49,11 +50,12 @@ is_good(const char *value)
 	       (value[0] >= '1' && value[0] <= '9');
 }
 
-/* Only root's workspaces are shown with other ids. */
+/* Only root's workspaces are shown with other ids, and views are made of what
+ * other rows tell. */
 static bool
 counts(const struct host *h, uint32_t layer)
 {
-	return layer != LAYER_IDMAP || h->root;
+	return layer != LAYER_VIEWS && (layer != LAYER_IDMAP || h->root);
 }
 
 enum host_judgement

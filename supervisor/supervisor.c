@@ -85,8 +85,7 @@ stop_exec(struct supervisor *s)
 		kill_all(s, s->code);
 }
 
-/* Net closes its connections first, so that clients see a reason and not the
- * end of their processes. Half of the time is exec's. */
+/* Net first, so that clients see a reason; half of the time is exec's. */
 static void
 stop(struct supervisor *s, enum exit_code code)
 {

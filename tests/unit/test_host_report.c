@@ -10,7 +10,8 @@
 #define WHOLE                                                                  \
 	"seccomp=yes namespaces=yes userns=yes netns=yes proc=yes idmap=yes "  \
 	"landlock=7 scope=yes cgroup=none preset.workspace=yes "               \
-	"preset.strict=yes preset.open=yes network.enabled=yes"
+	"preset.strict=yes preset.open=yes network.enabled=yes "               \
+	"views=yes"
 
 static struct host
 host_of(const char *probe)
@@ -59,6 +60,10 @@ what_is_missing_is_judged_and_told(void **state)
 		HOST_CANNOT_SERVE},
 	    {"netns=EINVAL preset.workspace=netns",
 		"missing  network namespaces (EINVAL)\n", HOST_CANNOT_SERVE},
+	    {"preset.workspace=yes views=views",
+		"refused  paths with less access than what is around them: "
+		"needs mounts of a program's own\n",
+		HOST_LACKS},
 	    /* A key is matched as a whole. */
 	    {"xlandlock=7 landlock=0",
 		"missing  Landlock (not in this kernel)\n", HOST_CANNOT_SERVE},
