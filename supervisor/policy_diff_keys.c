@@ -13,6 +13,7 @@ enum widening {
 	WIDENS_WHOLE,	/* compared by what it gives, elsewhere */
 	WIDENS_UP,	/* a larger number, a later word */
 	WIDENS_DOWN,	/* the opposite */
+	WIDENS_LESS,	/* the same, where 0 is no bound */
 	WIDENS_CHANGED, /* whatever it becomes: nobody can say it is less */
 	WIDENS_GONE,	/* it was set and is not, or is something else */
 	WIDENS_MORE,	/* an item that was not there */
@@ -58,6 +59,14 @@ static const enum widening widenings[CONFIG_KEYS] = {
     [KEY_HTTP_MAX_CONCURRENT] = WIDENS_UP,
     [KEY_HTTP_MAX_REDIRECTS] = WIDENS_UP,
     [KEY_AUDIT_FILE] = WIDENS_GONE,
+    [KEY_AUDIT_SOCKET] = WIDENS_GONE,
+    [KEY_AUDIT_STDERR] = WIDENS_DOWN,
+    [KEY_AUDIT_ON_ERROR] = WIDENS_DOWN,
+    [KEY_AUDIT_RATE] = WIDENS_LESS,
+    [KEY_AUDIT_BURST] = WIDENS_DOWN,
+    [KEY_AUDIT_ARGV] = WIDENS_DOWN,
+    [KEY_AUDIT_CHAIN] = WIDENS_DOWN,
+    [KEY_AUDIT_KEY_FILE] = WIDENS_GONE,
     [KEY_LOG_LEVEL] = WIDENS_NOT,
 };
 
@@ -234,6 +243,8 @@ is_wider(const struct policy_diff *d, int key)
 		return number_of(d->b, key) > number_of(d->a, key);
 	case WIDENS_DOWN:
 		return number_of(d->b, key) < number_of(d->a, key);
+	case WIDENS_LESS:
+		return number_of(d->b, key) - 1 < number_of(d->a, key) - 1;
 	case WIDENS_ID:
 		return number_of(d->b, key) != number_of(d->a, key) &&
 		       number_of(d->b, key) <= HOST_IDS_MAX;
