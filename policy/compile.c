@@ -73,6 +73,27 @@ compile_number(const char *name, enum syscall_arch arch, unsigned int *out)
 	return -EINVAL;
 }
 
+int
+compile_name(unsigned int number, enum syscall_arch arch,
+    char out[SYSCALL_NAME_MAX])
+{
+	uint32_t token =
+	    arch == SYSCALL_ARCH_X86_64 ? SCMP_ARCH_X86_64 : SCMP_ARCH_AARCH64;
+	scoped_free char *name = NULL;
+	const char *found = NULL;
+
+	if (number <= COMPILE_SYSCALL_MAX)
+		name = seccomp_syscall_resolve_num_arch(token, (int)number);
+	found = name;
+	for (size_t i = 0; i < sizeof newer / sizeof newer[0]; i++)
+		if (found == NULL && newer[i].number == number)
+			found = newer[i].name;
+	if (found == NULL || strlen(found) >= SYSCALL_NAME_MAX)
+		return -ENOENT;
+	memcpy(out, found, strlen(found) + 1);
+	return 0;
+}
+
 static int
 rule_number(const struct syscall_rule *rule, enum syscall_arch arch,
     unsigned int *out, struct err *e)

@@ -34,6 +34,11 @@ enum syscall_arch compile_arch(void);
 must_use int compile_number(const char *name, enum syscall_arch arch,
     unsigned int *out);
 
+/* The name of a call's number, at most SYSCALL_NAME_MAX bytes with its NUL.
+ * Returns 0, or -ENOENT if this release knows none. */
+must_use int compile_name(unsigned int number, enum syscall_arch arch,
+    char out[SYSCALL_NAME_MAX]);
+
 /*
  * Check that the calls of the rules of p from first on exist on arch, unless
  * the rule is for others. Returns 0 or -EINVAL with e as "LINE:1: ...".

@@ -17,6 +17,7 @@ static const struct {
     {"diff", policy_diff},
     {"export", policy_export},
     {"import", policy_import},
+    {"test", policy_test},
     {"report", policy_report},
 };
 
@@ -27,6 +28,8 @@ static const char usage[] =
     "                                PROFILE|PROCESS|FILE syscall NAME "
     "[argN=VALUE]...\n"
     "                                PROFILE env NAME | net HOST:PORT\n"
+    "       sallyport policy test [OPTION OF serve]... PROFILE -- COMMAND "
+    "[ARGUMENT]...\n"
     "       sallyport policy diff A B\n"
     "       sallyport policy export --text|--oci PROCESS\n"
     "       sallyport policy import --oci FILE\n"
@@ -39,7 +42,8 @@ static const char usage[] =
     "exec, worker, http, init or child.\n"
     "\n"
     "exit codes: 0 nothing is wrong, or it is allowed, or B allows no more\n"
-    "than A; 1 the opposite; 2 the question could not be answered\n";
+    "than A; 1 the opposite; 2 the question could not be answered. test: that\n"
+    "of COMMAND, as of sallyport exec; 125 if it could not be run\n";
 
 int
 command_policy(int argc, char **argv)

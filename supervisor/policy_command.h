@@ -6,6 +6,7 @@
 #include "supervisor/child_policy.h"
 #include "supervisor/config.h"
 #include "supervisor/options.h"
+#include "supervisor/policy_place.h"
 #include "supervisor/workspace.h"
 
 /* 0: nothing is wrong, or allowed, or not widened; 1: the opposite; 2: the
@@ -18,6 +19,7 @@ int policy_explain(int argc, char **argv);
 int policy_diff(int argc, char **argv);
 int policy_export(int argc, char **argv);
 int policy_import(int argc, char **argv);
+int policy_test(int argc, char **argv);
 int policy_report(int argc, char **argv);
 
 /* --- shared --------------------------------------------------------------- */
@@ -54,15 +56,27 @@ void policy_ceiling_done(struct policy_ceiling *p);
 const struct config_rule *policy_ceiling_rule(const struct policy_ceiling *p,
     const char *path);
 
-/*
- * What a command may do with an absolute, canonical path, a link that it leads
- * through included: the rule that decides goes to *access, and words about it,
- * without a NUL, to why. What the file's own mode and owner say comes on top.
- * Returns 0, -EMSGSIZE or -ENOMEM.
- */
-must_use int policy_path_judge(const struct policy_ceiling *p,
-    const struct config *c, const char *path, enum plan_access *access,
-    struct buf *why);
+/* What a command may do with a path, and what says so. */
+struct policy_verdict {
+	enum plan_access access;
+	const char *path; /* of the rule, borrowed; NULL: there is none */
+	const struct policy_place *place; /* NULL: the rule decides */
+	const struct config_rule *rule;	  /* NULL: the preset's, or built in */
+	bool own;			  /* a file of sallyport's own */
+	char real[PATH_LEN_MAX]; /* where a link leads; empty: to no other */
+};
+
+/* Judge an absolute, canonical path and the links that it leads through. What
+ * the file's own mode and owner say comes on top. */
+void policy_path_judge(const struct policy_ceiling *p, const struct config *c,
+    const char *path, struct policy_verdict *out);
+
+/* 0 for none and deny, 1 for read, 2 for write. */
+unsigned int policy_access_rank(enum plan_access access);
+
+/* Append what says so, without a NUL. -EMSGSIZE, -ENOMEM. */
+must_use int policy_verdict_put(const struct policy_ceiling *p,
+    const struct config *c, const struct policy_verdict *v, struct buf *out);
 
 /* Append where the value of a key comes from ("FILE:LINE", "--set",
  * "built-in" or "preset NAME"); of a list that of the item value. -EMSGSIZE,
@@ -73,6 +87,10 @@ must_use int policy_origin_put(const struct config *c, enum config_key key,
 /* Give every workspace of c, or the current directory, as a real path where it
  * has one. */
 must_use int policy_real_workspaces(struct config *c, struct err *e);
+
+/* Set the profile or preset of that name; "current", a process and a file of
+ * system calls set nothing. Returns 0, -E2BIG or -ENOMEM. */
+must_use int policy_choose(struct options *o, const char *name);
 
 /* "allow", "kill" or an errno's name. */
 const char *policy_action_name(struct syscall_action a);

@@ -50,21 +50,20 @@ static int
 judge_path(const struct policy_ceiling *p, const struct config *c,
     const char *path)
 {
-	enum plan_access access;
+	struct policy_verdict v;
 	scoped_buf why;
 
 	buf_init(&why, EXPLAIN_LINE_MAX);
-	if (policy_path_judge(p, c, path, &access, &why) < 0 ||
-	    buf_put_u8(&why, 0) < 0)
+	policy_path_judge(p, c, path, &v);
+	if (policy_verdict_put(p, c, &v, &why) < 0 || buf_put_u8(&why, 0) < 0)
 		return policy_explain_fail("out of memory");
-	(void)printf("%s: %s\n  by %s\n", config_access_name(access), path,
+	(void)printf("%s: %s\n  by %s\n", config_access_name(v.access), path,
 	    (char *)why.data);
 	if (p->trouble.code != 0)
 		(void)fprintf(stderr,
 		    "sallyport: its own files are not among this: %s\n",
 		    p->trouble.text);
-	return access == PLAN_READ || access == PLAN_WRITE ? POLICY_YES
-							   : POLICY_NO;
+	return policy_access_rank(v.access) > 0 ? POLICY_YES : POLICY_NO;
 }
 
 static int
@@ -277,8 +276,8 @@ explain_env(const struct config *c, const char *name)
 
 /* --- which ---------------------------------------------------------------- */
 
-static int
-choose(struct options *o, const char *name)
+int
+policy_choose(struct options *o, const char *name)
 {
 	static const char *const presets[] = {"workspace", "strict", "open"};
 	const char *key = "sandbox.profile";
@@ -332,7 +331,8 @@ policy_explain(int argc, char **argv)
 	else if (argc - o.first < 2)
 		(void)policy_explain_fail(
 		    "sallyport policy --help tells what there is");
-	else if (choose(&o, argv[o.first]) == 0 && options_load(&o, &c) == 0)
+	else if (policy_choose(&o, argv[o.first]) == 0 &&
+		 options_load(&o, &c) == 0)
 		code = explain(&c, argc - o.first, argv + o.first);
 	config_done(&c);
 	options_done(&o);

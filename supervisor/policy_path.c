@@ -1,19 +1,13 @@
 /* What a path is to a command, and which line says so. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "supervisor/policy_command.h"
-#include "supervisor/policy_place.h"
 
-struct verdict {
-	enum plan_access access;
-	const char *path;		  /* of the rule; NULL: there is none */
-	const struct policy_place *place; /* NULL: the rule decides */
-};
-
-static unsigned int
-rank(enum plan_access access)
+unsigned int
+policy_access_rank(enum plan_access access)
 {
 	switch (access) {
 	case PLAN_NONE:
@@ -54,26 +48,30 @@ is_resolver(const char *path)
 	return real != NULL && profile_is_in(bytes_of(real), bytes_of(path));
 }
 
-static struct verdict
+static void
 judge_text(const struct policy_ceiling *p, const struct config *c,
-    const char *path)
+    const char *path, struct policy_verdict *v)
 {
 	const struct plan_answer got = plan_access(&p->plan, bytes_of(path));
 	const struct policy_place *place = policy_place_find(path);
-	struct verdict v = {.access = got.access,
-	    .path = got.path != NULL ? got.path->path : NULL};
 
+	*v = (struct policy_verdict){.access = got.access};
+	if (got.path != NULL) {
+		v->path = got.path->path;
+		v->rule = policy_ceiling_rule(p, v->path);
+		v->own = list_has(&p->workspaces.read_only, v->path);
+	}
 	if (place == NULL || p->ceiling.view == PLAN_VIEW_OPEN ||
 	    is_mounted(c, path) || got.access == PLAN_DENY)
-		return v;
+		return;
 	if (profile_is_in(bytes_of(path), bytes_of("/run")) &&
 	    is_resolver(path))
-		return v;
-	if (!place->always && rank(got.access) <= rank(place->access))
-		return v;
-	v.access = place->access;
-	v.place = place;
-	return v;
+		return;
+	if (!place->always &&
+	    policy_access_rank(got.access) <= policy_access_rank(place->access))
+		return;
+	v->access = place->access;
+	v->place = place;
 }
 
 /* Whether the host's links are what the command finds at path, too. */
@@ -148,62 +146,59 @@ put_preset(const struct config *c, const char *path, struct buf *out)
 
 static int
 put_rule(const struct policy_ceiling *p, const struct config *c,
-    const char *path, struct buf *out)
+    const struct policy_verdict *v, struct buf *out)
 {
-	const struct config_rule *rule;
 	int r;
 
-	if (path == NULL)
+	if (v->path == NULL)
 		return buf_printf(out, "no rule: it is not there");
-	rule = policy_ceiling_rule(p, path);
-	if (list_has(&p->workspaces.read_only, path))
+	if (v->own)
 		return buf_printf(out,
 		    "built-in: %s is sallyport's own, read-only in every "
 		    "workspace",
-		    path);
-	if (rule == NULL && p->has_profile)
+		    v->path);
+	if (v->rule == NULL && p->has_profile)
 		return buf_printf(out, "the minimal root of profile %s, for %s",
-		    c->profile, path);
-	if (rule == NULL)
-		return put_preset(c, path, out);
-	r = config_place_put(rule->at, out);
+		    c->profile, v->path);
+	if (v->rule == NULL)
+		return put_preset(c, v->path, out);
+	r = config_place_put(v->rule->at, out);
 	return r < 0 ? r
 		     : buf_printf(out, ": %s = %s",
-			   config_access_name(rule->access), rule->path);
-}
-
-static int
-put(const struct policy_ceiling *p, const struct config *c,
-    const struct verdict *v, struct buf *out)
-{
-	if (v->place != NULL)
-		return buf_printf(out, "built-in: %s", v->place->what);
-	return put_rule(p, c, v->path, out);
+			   config_access_name(v->rule->access), v->rule->path);
 }
 
 int
-policy_path_judge(const struct policy_ceiling *p, const struct config *c,
-    const char *path, enum plan_access *access, struct buf *why)
+policy_verdict_put(const struct policy_ceiling *p, const struct config *c,
+    const struct policy_verdict *v, struct buf *out)
 {
-	struct verdict v = judge_text(p, c, path), behind;
-	scoped_free char *real = NULL;
-	int r;
+	int r = 0;
 
+	if (v->real[0] != '\0')
+		r = buf_printf(out, "%s, where a link leads: ", v->real);
+	if (r < 0)
+		return r;
+	return v->place != NULL
+		   ? buf_printf(out, "built-in: %s", v->place->what)
+		   : put_rule(p, c, v, out);
+}
+
+void
+policy_path_judge(const struct policy_ceiling *p, const struct config *c,
+    const char *path, struct policy_verdict *out)
+{
+	scoped_free char *real = NULL;
+	struct policy_verdict behind;
+
+	judge_text(p, c, path, out);
 	if (is_of_host(p, c, path))
 		real = realpath(path, NULL);
-	if (real != NULL && strcmp(real, path) != 0) {
-		behind = judge_text(p, c, real);
-		if (rank(behind.access) < rank(v.access)) {
-			r = buf_printf(why, "%s, where a link leads: ", real);
-			if (r == 0)
-				r = put(p, c, &behind, why);
-			if (r == 0)
-				*access = behind.access;
-			return r;
-		}
-	}
-	r = put(p, c, &v, why);
-	if (r == 0)
-		*access = v.access;
-	return r;
+	if (real == NULL || strcmp(real, path) == 0)
+		return;
+	judge_text(p, c, real, &behind);
+	if (policy_access_rank(behind.access) >=
+	    policy_access_rank(out->access))
+		return;
+	*out = behind;
+	(void)snprintf(out->real, sizeof out->real, "%s", real);
 }
