@@ -100,16 +100,16 @@ decode(struct blob *b, const uint8_t *chars, size_t count, uint64_t at,
 {
 	uint8_t bytes[DECODE_CHARS / 4 * 3];
 	const uint8_t *pad = memchr(chars, '=', count);
-	size_t len, bad;
+	size_t good = count, len, bad;
+	int r;
 
 	if (b->bad)
 		return 0;
 	/* Padding is for the end alone. */
-	if (!final && pad != NULL) {
-		mark_bad(b, at + (uint64_t)(pad - chars), '=');
-		return 0;
-	}
-	if (base64_decode(bytes, (const char *)chars, count, &len, &bad) < 0) {
+	if (!final && pad != NULL)
+		bad = good = (size_t)(pad - chars);
+	r = base64_decode(bytes, (const char *)chars, good, &len, &bad);
+	if (r < 0 || good < count) {
 		mark_bad(b, at + bad, bad < count ? chars[bad] : 0);
 		return 0;
 	}
