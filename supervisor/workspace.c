@@ -163,6 +163,28 @@ protect_in(struct workspaces *w, const char *dir, const char *path,
 	return r < 0 ? err_errno(e, -r, "%.100s", path) : 0;
 }
 
+/* What is to be protected for a file is its directory, unless that is a whole
+ * workspace. */
+static int
+leave_file(const struct workspaces *w, char *real, struct err *e)
+{
+	const char *slash = strrchr(real, '/');
+	size_t len = slash == real ? 1 : (size_t)(slash - real);
+	char kept = real[len];
+	struct stat st;
+
+	if (stat(real, &st) < 0 || S_ISDIR(st.st_mode))
+		return 0;
+	real[len] = '\0';
+	if (!list_has(&w->paths, real))
+		return 0;
+	real[len] = kept;
+	return err_set(e, EPERM,
+	    "%.90s: sallyport's own file, right in a workspace; put it "
+	    "elsewhere, or in a directory of its own",
+	    real);
+}
+
 int
 workspaces_protect(struct workspaces *w, const char *path, enum own_file kind,
     struct err *e)
@@ -175,6 +197,8 @@ workspaces_protect(struct workspaces *w, const char *path, enum own_file kind,
 	if (real == NULL)
 		return err_errno(e, errno, "%.110s", path);
 	r = check_links(w, path, e);
+	if (r == 0 && kind == OWN_READ)
+		r = leave_file(w, real, e);
 	for (size_t i = 0; i < w->paths.count && r == 0; i++)
 		r = protect_in(w, w->paths.items[i], real, kind, e);
 	return r;

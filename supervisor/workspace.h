@@ -34,10 +34,12 @@ void workspaces_done(struct workspaces *w);
 
 /*
  * Make sure that no child can replace path, a file or directory of our own: if
- * it lies in a workspace its real path is added to read_only. Exec mounts that
- * read-only and pins every directory on the way to it, since an ancestor that
- * a child may rename would be no protection. Returns 0, or -EPERM with e naming
- * path if that is not possible: it is the workspace itself, or reached by a
+ * it lies in a workspace its real path, that of a file's directory, is added to
+ * read_only. Exec mounts that read-only and pins every directory on the way to
+ * it, since an ancestor that a child may rename would be no protection; and one
+ * file would be none, as its mount does not follow when an editor puts a new
+ * one in its place. Returns 0, or -EPERM with e naming path if that is not
+ * possible: it is the workspace itself, or a file right in it, or reached by a
  * symbolic link in it, or must be written.
  */
 must_use int workspaces_protect(struct workspaces *w, const char *path,

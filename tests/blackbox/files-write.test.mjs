@@ -272,10 +272,11 @@ test('the server\'s own files in a workspace cannot be replaced',
 			fs.mkdirSync(path.dirname(to), {recursive: true});
 			fs.copyFileSync(from, to);
 		}
-		fs.writeFileSync(path.join(workspace, 'conf'), '[log]\n');
+		fs.mkdirSync(path.join(workspace, 'etc'));
+		fs.writeFileSync(path.join(workspace, 'etc/conf'), '[log]\n');
 		await withServer({
 			workspace, command: `${tree}/sallyport serve ` +
-				`--workspace {workspace} --config ${workspace}/conf`,
+				`--workspace {workspace} --config ${workspace}/etc/conf`,
 		}, ownFilesStay);
 	});
 
@@ -285,7 +286,7 @@ async function ownFilesStay(server) {
 	const size = fs.statSync(path.join(workspace, 'build/sallyport')).size;
 	const at = (name) => fileUri(path.join(workspace, name));
 	for (const name of ['build/sallyport', 'build/net/sallyport-net',
-		'build/exec/sallyport-exec', 'conf']) {
+		'build/exec/sallyport-exec', 'etc/conf']) {
 		await client.refusal('fs/writeFile',
 			{path: at(name), dataBase64: 'eA=='});
 		await client.refusal('fs/remove', {path: at(name)});
@@ -296,8 +297,20 @@ async function ownFilesStay(server) {
 	}
 	await client.refusal('fs/remove', {path: at('build')});
 	assert.equal(fs.statSync(path.join(workspace, 'build/sallyport')).size, size);
-	assert.equal(fs.readFileSync(path.join(workspace, 'conf'), 'utf8'),
+	assert.equal(fs.readFileSync(path.join(workspace, 'etc/conf'), 'utf8'),
 		'[log]\n');
+	// An editor puts a new file in the old one's place: that is held as well.
+	const program = await client.start(['/bin/sh', '-c', 'read x; cat etc/conf; ' +
+		'echo x > etc/conf; echo x > etc/new; mv etc gone; rm -f etc/conf'],
+	{cwd: server.workspaceUri, pipeStdin: true});
+	fs.writeFileSync(path.join(workspace, 'etc/next'), '[new]\n');
+	fs.renameSync(path.join(workspace, 'etc/next'),
+		path.join(workspace, 'etc/conf'));
+	await program.write('\n');
+	assert.equal((await program.end()).stdout, '[new]\n');
+	assert.deepEqual(fs.readdirSync(path.join(workspace, 'etc')), ['conf']);
+	assert.equal(fs.readFileSync(path.join(workspace, 'etc/conf'), 'utf8'),
+		'[new]\n');
 	await client.call('fs/writeFile',
 		{path: at('mine'), dataBase64: 'eA=='});
 }

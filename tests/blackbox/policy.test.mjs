@@ -265,7 +265,7 @@ test('explain knows links, workspaces and files of its own',
 		fs.symlinkSync('/etc/passwd', path.join(dir, 'w/link'));
 		const rows = [
 			[`${dir}/w/x`, /^write: .*\n.* preset workspace, for .*a\.conf:2: /],
-			[config, /^read: .*\n.* built-in: .*a\.conf is sallyport's own/],
+			[config, /^read: .*\n.* built-in: .*w\/sub is sallyport's own/],
 			[`${dir}/w/link`, /^read: .*\n.* \/etc\/passwd, where a link/],
 			['/tmp/none', /^write: .*\n.* for \/tmp, the session's own/],
 		];

@@ -128,6 +128,15 @@ for (const [name, args, pattern] of [
 ])
 	test(`serve refuses ${name}`, {skip}, () => assertRefused(args, pattern));
 
+test('serve refuses a configuration right in a workspace', {skip}, () => {
+	const file = path.join(workspace, 'own.conf');
+
+	fs.writeFileSync(file, '[server]\n');
+	assertRefused(['--config', file],
+		/own.conf: sallyport's own file, right in a workspace; put/);
+	fs.rmSync(file);
+});
+
 test('serve refuses open as root unless told twice',
 	{skip: skip || rootSkip}, () => {
 		assertRefused(['--preset', 'open'], /sandbox\.allow_root=true/);

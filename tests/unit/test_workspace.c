@@ -137,9 +137,10 @@ workspaces_protect_closes_off_what_leads_to_our_files(void **state)
 	} rows[] = {
 	    {"w", "w/build", OWN_READ, 0, "w/build"},
 	    {"w", "w/build/net", OWN_READ, 0, "w/build/net"},
-	    {"w", "w/deep/down/binary", OWN_READ, 0, "w/deep/down/binary"},
-	    {"w", "w/conf", OWN_READ, 0, "w/conf"},
-	    {"w", "out/into/conf", OWN_READ, 0, "w/conf"},
+	    {"w", "w/deep/down/binary", OWN_READ, 0, "w/deep/down"},
+	    {"w", "out/into/deep/down/binary", OWN_READ, 0, "w/deep/down"},
+	    {"w", "w/conf", OWN_READ, -EPERM, NULL},
+	    {"w", "out/into/conf", OWN_READ, -EPERM, NULL},
 	    {"w", "out", OWN_READ, 0, NULL},
 	    {"w", "out/conf", OWN_READ, 0, NULL},
 	    {"w/inner", "w", OWN_READ, 0, NULL},
