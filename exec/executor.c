@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "exec/executor_limits.h"
 
 int64_t
 executor_now_ms(void)
@@ -236,18 +237,25 @@ settle_channels(struct executor *x)
 	return source_watch(x->epfd, &x->supervisor_source, EPOLLIN | out);
 }
 
+/* Times where -1 is none. */
+static void
+earlier(int64_t *at, int64_t candidate)
+{
+	if (candidate >= 0 && (*at < 0 || candidate < *at))
+		*at = candidate;
+}
+
 /* Milliseconds until something is due, -1 if nothing is. */
 static int
 next_timeout(struct executor *x)
 {
-	int64_t now = executor_now_ms();
-	int64_t due = executor_session_deadlines(x, now);
-	int64_t removal = executor_placeholder_deadline(x, now);
+	int64_t now = executor_now_ms(), due = -1;
 
-	if (removal >= 0 && (due < 0 || removal < due))
-		due = removal;
-	if (x->stopping && (due < 0 || x->stop_deadline_ms < due))
-		due = x->stop_deadline_ms;
+	earlier(&due, executor_session_deadlines(x, now));
+	earlier(&due, executor_placeholder_deadline(x, now));
+	earlier(&due, executor_limits_deadlines(x, now));
+	if (x->stopping)
+		earlier(&due, x->stop_deadline_ms);
 	if (due < 0)
 		return -1;
 	return due <= now ? 0 : due - now > 60000 ? 60000 : (int)(due - now);
@@ -332,6 +340,8 @@ executor_done(struct executor *x)
 	for (size_t i = 0; x->sessions != NULL && i < x->slot_count; i++)
 		session_free(x->sessions[i]);
 	free(x->sessions);
+	/* Before the channel: at its end the supervisor kills us. */
+	cgroup_tree_close(x->cgroups);
 	channel_free(x->supervisor);
 	fd_close(&x->epfd);
 }
@@ -349,9 +359,12 @@ tell_stopped(struct executor *x)
 
 int
 executor_run(const struct exec_config *config, const struct probe *probe,
-    struct channel *supervisor, struct err *e)
+    struct cgroup_tree *cgroups, struct channel *supervisor, struct err *e)
 {
-	struct executor x = {.config = config, .probe = probe, .epfd = -1};
+	struct executor x = {.config = config,
+	    .probe = probe,
+	    .cgroups = cgroups,
+	    .epfd = -1};
 	int r = executor_init(&x, supervisor);
 
 	oom_open(&x.oom);

@@ -5,6 +5,7 @@
 #ifndef EXEC_EXECUTOR_H
 #define EXEC_EXECUTOR_H
 
+#include "exec/cgroup.h"
 #include "exec/config.h"
 #include "exec/executor_http.h"
 #include "exec/lease.h"
@@ -25,6 +26,7 @@ struct peer {
 struct executor {
 	const struct exec_config *config;
 	const struct probe *probe;
+	struct cgroup_tree *cgroups; /* borrowed; not open: no totals */
 	struct oom oom;
 	int epfd;
 	struct channel *supervisor; /* owned */
@@ -51,11 +53,13 @@ struct executor {
 };
 
 /*
- * Serve supervisor (taken) until it goes or says stop. 0 after an orderly
- * stop; else a negative errno with e. Every child has been killed on return.
+ * Serve supervisor (taken) until it goes or says stop, with totals if cgroups
+ * is open; it is closed on return. 0 after an orderly stop; else a negative
+ * errno with e. Every child has been killed on return.
  */
 must_use int executor_run(const struct exec_config *config,
-    const struct probe *probe, struct channel *supervisor, struct err *e);
+    const struct probe *probe, struct cgroup_tree *cgroups,
+    struct channel *supervisor, struct err *e);
 
 /* --- between the parts of the executor ---------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "exec/executor.h"
 #include "exec/executor_env.h"
+#include "exec/executor_limits.h"
 #include "exec/executor_plan.h"
 #include "exec/order_make.h"
 
@@ -24,6 +25,11 @@ struct start {
 	enum layer missing;
 	int errnum;
 };
+
+#define CROWDED                                                                \
+	"busy: limits.session_processes_total or "                             \
+	"limits.child_processes_total leaves no room for a process; try "      \
+	"again later"
 
 /* --- answers to net ------------------------------------------------------ */
 
@@ -92,22 +98,6 @@ audit_lease(struct executor *x, const char *event, const struct lease *l,
 
 /* --- the end of a lease -------------------------------------------------- */
 
-/* A shell tells of a program that was killed by its own status. */
-static enum end_reason
-why_ended(struct executor *x, const struct lease *l, uint32_t status)
-{
-	int s = (int)status;
-	bool killed = WIFSIGNALED(s) && WTERMSIG(s) == SIGKILL;
-	bool told = WIFEXITED(s) && WEXITSTATUS(s) == 128 + SIGKILL;
-
-	if (WIFSIGNALED(s) && WTERMSIG(s) == SIGXCPU &&
-	    x->config->limits.child_cpu_time > 0)
-		return END_CPU_TIME;
-	if (l->killed || !(killed || told))
-		return END_ITSELF;
-	return oom_account(&x->oom) ? END_MEMORY : END_ITSELF;
-}
-
 static void
 send_exited(struct executor *x, struct lease *l, uint32_t status)
 {
@@ -119,7 +109,7 @@ send_exited(struct executor *x, struct lease *l, uint32_t status)
 	if (l->exited || l->state != LEASE_RUNNING || l->worker)
 		return;
 	l->exited = true;
-	m.reason = why_ended(x, l, status);
+	m.reason = executor_limits_why(x, l, status);
 	words = end_reason_words(m.reason);
 	(void)snprintf(text, sizeof text, "%u", status);
 	audit_pairs(x, "process_exit", l,
@@ -177,11 +167,25 @@ pidfd_ready(struct executor *x, struct source *source)
 	x->worker_count -= l->worker;
 	s->worker_count -= l->worker;
 	executor_release(x, l);
+	executor_limits_drop(s, &l->group);
 	lease_free(l);
 	executor_session_settle(x, s);
 }
 
 /* --- the end of a start -------------------------------------------------- */
+
+/* Init could not fork, as its group has no room. */
+static void
+start_crowded(struct executor *x, struct lease *l)
+{
+	const struct start s = {.x = x,
+	    .session = x->sessions[l->slot],
+	    .number = l->number};
+
+	l->state = LEASE_FAILED;
+	answer_refused(&s, REFUSE_BUSY, CROWDED);
+	lease_kill(l);
+}
 
 static void
 start_failed(struct executor *x, struct lease *l, enum stage stage,
@@ -191,6 +195,11 @@ start_failed(struct executor *x, struct lease *l, enum stage stage,
 
 	(void)snprintf(text, sizeof text, "%s: errno %u", stage_words(stage),
 	    errnum);
+	if (errnum == EAGAIN && !l->worker &&
+	    executor_limits_lack_processes(x, l)) {
+		start_crowded(x, l);
+		return;
+	}
 	audit_lease(x, l->worker ? "worker_failed" : "process_failed", l,
 	    "stage", text);
 	l->state = LEASE_FAILED;
@@ -270,19 +279,24 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
     struct order *order, struct lease **out)
 {
 	struct placeholder_hold hold;
+	struct cgroup group;
 	struct spawned sp;
 	struct lease *l;
 	int r = placeholder_hold(&x->placeholders, order->plan, &hold);
 
 	if (r < 0)
 		return r;
-	r = spawn(order, &sp);
+	r = executor_limits_order(x, session, x->last_lease + 1, order, &group);
+	if (r == 0)
+		r = spawn(order, &sp);
 	if (r < 0) {
+		executor_limits_drop(session, &group);
 		(void)placeholder_release(&hold);
 		return r;
 	}
 	l = lease_new((struct lease_id){x->last_lease + 1}, &sp);
 	if (l == NULL) {
+		executor_limits_drop(session, &group);
 		(void)placeholder_release(&hold);
 		/* A bare one ends by the end of its control socket. */
 		if (!order->bare)
@@ -294,6 +308,7 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
 	}
 	x->last_lease++;
 	l->hold = hold;
+	l->group = group;
 	l->generation = session->generation;
 	l->session = session->id;
 	l->slot = session->slot;
@@ -306,6 +321,7 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
 	LIST_INSERT_HEAD(&x->leases, l, link);
 	x->lease_count++;
 	session->lease_count++;
+	executor_limits_start(x, l, order->worker_fd < 0);
 	r = source_watch(x->epfd, &l->pidfd, EPOLLIN);
 	/* Its end alone is of interest: a record before it wakes nobody. */
 	if (r == 0)
@@ -356,7 +372,10 @@ start_planned(const struct start *s)
 		audit_start(s, l, store.order.file);
 	tell_narrowed(s);
 	order_done(&store);
-	if (r < 0)
+	/* A clone into a group that is full. */
+	if (r == -EAGAIN && cgroup_tree_is_open(s->x->cgroups))
+		answer_refused(s, REFUSE_BUSY, CROWDED);
+	else if (r < 0)
 		answer_failed(s->x, s->session->generation, s->number,
 		    STAGE_CLONE, (uint32_t)-r);
 }

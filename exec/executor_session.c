@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/log.h"
-#include "exec/executor.h"
+#include "exec/executor_limits.h"
 
 /* A helper that takes longer hangs in a file system. */
 #define HELPER_TIMEOUT_MS 10000
@@ -165,10 +165,19 @@ find_slot(const struct executor *x, unsigned int *slot, unsigned int *open)
 static void
 open_session(struct executor *x, struct session *s, unsigned int open)
 {
+	struct err e = {0};
 	int r;
 
 	if (open >= x->config->limits.sessions_max) {
 		refuse(x, s, EAGAIN, "too many sessions");
+		return;
+	}
+	r = executor_limits_session(x, s, &e);
+	if (r < 0) {
+		log_error("session_group session=%u %s", s->id.v, e.text);
+		refuse(x, s, -r,
+		    "the session's control group could not be "
+		    "made");
 		return;
 	}
 	if (x->probe->bare) {
@@ -235,6 +244,7 @@ executor_session_end(struct executor *x, struct session *s)
 	LIST_FOREACH (l, &x->leases, link)
 		if (l->slot == s->slot)
 			lease_kill(l);
+	cgroup_kill(&s->group);
 	executor_http_end(x, s->generation, s->id.v);
 	executor_process_resume(x, s);
 	template_done(&s->template);
@@ -250,6 +260,7 @@ executor_session_settle(struct executor *x, struct session *s)
 	    s->helper.fd >= 0)
 		return;
 	x->sessions[s->slot] = NULL;
+	executor_limits_session_done(x, s);
 	session_free(s);
 }
 

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "exec/cgroup.h"
 #include "exec/child.h"
 #include "exec/control.h"
 #include "exec/init_streams.h"
@@ -365,6 +366,8 @@ init_run(const struct order *o)
 	struct streams s;
 	int go[2], proc = -1;
 
+	/* First of all: what follows counts already. */
+	STEP(CGROUP, cgroup_enter(o->cgroups));
 	STEP(JOIN, close_others(o));
 	STEP(JOIN, raw_end_with_peer(o->control_fd));
 	STEP(JOIN, join(o));

@@ -13,6 +13,7 @@ lease_new(struct lease_id id, const struct spawned *s)
 		return NULL;
 	l->id = id;
 	l->worker_end = -1;
+	cgroup_init(&l->group);
 	l->pidfd = (struct source){.fd = s->pidfd, .owner = l};
 	l->status = (struct source){.fd = s->status, .owner = l};
 	l->control = (struct source){.fd = s->control, .owner = l};
@@ -28,6 +29,7 @@ lease_free(struct lease *l)
 	source_close(&l->status);
 	source_close(&l->control);
 	fd_close(&l->worker_end);
+	cgroup_close(&l->group);
 	free(l);
 }
 
@@ -39,6 +41,7 @@ lease_kill(struct lease *l)
 		(void)shutdown(l->control.fd, SHUT_WR);
 	else
 		(void)raw_pidfd_signal(l->pidfd.fd, SIGKILL);
+	cgroup_kill(&l->group);
 }
 
 void

@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 
 #include "base/ids.h"
+#include "exec/cgroup.h"
 #include "exec/control.h"
 #include "exec/placeholder.h"
 #include "exec/raw.h"
@@ -34,10 +35,14 @@ struct lease {
 	 * over. */
 	bool worker;
 	int worker_end;
-	bool exited; /* PROCESS_EXITED was sent */
-	bool bare;   /* init ends the tree, not the kernel */
-	bool killed; /* by us */
-	bool heard;  /* a status record came; last is it */
+	bool exited;		/* PROCESS_EXITED was sent */
+	bool bare;		/* init ends the tree, not the kernel */
+	bool killed;		/* by us */
+	bool heard;		/* a status record came; last is it */
+	enum end_reason limit;	/* END_WALL_TIME: that is why */
+	int64_t deadline_ms;	/* when it is; 0: never */
+	struct cgroup group;	/* its own, in that of its session */
+	uint64_t refused_forks; /* in its group, when it started */
 	struct status_record last;
 	struct source pidfd, status, control;
 	struct placeholder_hold hold; /* released before the lease is freed */

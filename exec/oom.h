@@ -1,6 +1,7 @@
 /*
  * Whether the kernel has ended a process for want of memory: its own count of
- * such ends in exec's control group, which its children share, version 1 or 2.
+ * such ends in a control group, version 1 or 2: exec's, which its children
+ * share, or one of theirs.
  */
 #ifndef EXEC_OOM_H
 #define EXEC_OOM_H
@@ -13,8 +14,11 @@ struct oom {
 	uint64_t seen; /* ends that are accounted for */
 };
 
-/* Find the count. Needs /proc and the host's /sys/fs/cgroup. */
+/* Find the count of our own group. Needs /proc and the host's /sys/fs/cgroup.
+ */
 void oom_open(struct oom *o);
+/* The count of the group that dir is, of version 2 or 1. */
+void oom_open_in(struct oom *o, int dir, bool v2);
 void oom_close(struct oom *o);
 
 /*

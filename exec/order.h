@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/limits.h"
+#include "exec/cgroup_place.h"
 #include "exec/config.h"
 #include "exec/nsmake.h"
 #include "exec/template.h"
@@ -55,6 +56,8 @@ struct order {
 	bool own_proc;	      /* else /proc is empty: the host gives no other */
 	const char *uid_map, *gid_map;
 	const char *devpts; /* mount options; NULL: the host's is used */
+	/* Control groups to enter, borrowed descriptors, -1 where none. */
+	int cgroups[CGROUP_HIERARCHIES];
 	struct order_rlimit rlimits[ORDER_RLIMITS];
 	size_t rlimit_count;
 	unsigned int landlock_abi; /* 0: no Landlock */

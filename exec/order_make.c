@@ -17,6 +17,29 @@ add_rlimit(struct order *o, int resource, uint64_t value)
 	    (struct order_rlimit){.resource = resource, .value = value};
 }
 
+/* The lesser of two limits, where 0 is none. */
+static uint64_t
+lesser(uint64_t a, uint64_t b)
+{
+	return b > 0 && (a == 0 || b < a) ? b : a;
+}
+
+/* Without control groups a total holds each process alone, at least. */
+static struct limits
+with_totals(const struct limits *limits, const struct probe *probe)
+{
+	struct limits l = *limits;
+
+	if (probe->errnum[LAYER_CGROUP] == 0)
+		return l;
+	l.child_memory = lesser(l.child_memory, l.child_memory_total);
+	l.child_memory = lesser(l.child_memory, l.session_memory_total);
+	l.child_processes = lesser(l.child_processes, l.child_processes_total);
+	l.child_processes =
+	    lesser(l.child_processes, l.session_processes_total);
+	return l;
+}
+
 static void
 set_rlimits(struct order *o, const struct limits *l)
 {
@@ -139,15 +162,19 @@ set_program(struct order_store *s, const struct order_source *from)
 int
 order_make(struct order_store *s, const struct order_source *from)
 {
+	struct limits limits;
 	int r = 0;
 
 	*s = (struct order_store){.order = {.worker_fd = -1}};
+	for (size_t h = 0; h < CGROUP_HIERARCHIES; h++)
+		s->order.cgroups[h] = -1;
 	if (from->spec != NULL)
 		r = set_program(s, from);
 	if (r < 0)
 		return r;
 	s->order.umask = from->config->umask;
-	set_rlimits(&s->order, &from->config->limits);
+	limits = with_totals(&from->config->limits, from->probe);
+	set_rlimits(&s->order, &limits);
 	set_confinement(s, from);
 	return 0;
 }

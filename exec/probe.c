@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+#include "exec/cgroup.h"
 #include "exec/landlock.h"
 #include "exec/mount.h"
 #include "exec/nsmake.h"
@@ -290,6 +291,16 @@ missing_for_plan(const struct exec_config *c, const struct plan *plan)
 	return LAYER_NONE;
 }
 
+/* The layer that the totals of the configuration miss. */
+static enum layer
+missing_for_totals(const struct probe *p, const struct exec_config *c)
+{
+	return cgroup_wanted(&c->limits) && p->errnum[LAYER_CGROUP] != 0 &&
+		       !may_degrade(c)
+		   ? LAYER_CGROUP
+		   : LAYER_NONE;
+}
+
 enum layer
 probe_lacks(const struct probe *p, const struct exec_config *c,
     const struct plan *plan, struct err *e)
@@ -300,6 +311,8 @@ probe_lacks(const struct probe *p, const struct exec_config *c,
 		layer = missing_for_plan(c, plan);
 	else if (plan->network_enabled && plan->view != PLAN_VIEW_OPEN)
 		layer = missing_for_network(p, c);
+	if (layer == LAYER_NONE)
+		layer = missing_for_totals(p, c);
 	if (layer != LAYER_NONE)
 		(void)lacks(p, layer, e);
 	return layer;
@@ -347,8 +360,9 @@ probe_text(const struct probe *p, const struct exec_config *c,
 	for (uint32_t i = LAYER_NONE + 1; i < LAYER_COUNT; i++)
 		if (i != LAYER_VIEWS)
 			append_layer(p, i, out);
-	append(out, "cgroup", "none");
-	append(out, "limits", "rlimit");
+	append(out, "limits",
+	    p->errnum[LAYER_CGROUP] == 0 ? "cgroup" : "rlimit");
+	append(out, "totals", cgroup_wanted(&c->limits) ? "yes" : "no");
 	if ((c->flags & EXEC_FLAG_PROBE) == 0)
 		return;
 	append_judgement("preset.workspace",

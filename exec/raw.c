@@ -17,17 +17,36 @@ clone_before_3(uint64_t flags, int *pidfd)
 	return syscall(SYS_clone, flags | SIGCHLD, NULL, pidfd, NULL, 0);
 }
 
-pid_t
-raw_clone(uint64_t flags, int *pidfd)
+static struct clone_args
+clone_args_of(uint64_t flags, int *pidfd)
 {
 	struct clone_args args = {.flags = flags, .exit_signal = SIGCHLD};
-	long pid;
 
 	if (pidfd != NULL) {
 		args.flags |= CLONE_PIDFD;
 		args.pidfd = (uint64_t)(uintptr_t)pidfd;
 	}
+	return args;
+}
+
+pid_t
+raw_clone_into(uint64_t flags, int *pidfd, int cgroup)
+{
+	struct clone_args args = clone_args_of(flags, pidfd);
+	long pid;
+
+	args.flags |= CLONE_INTO_CGROUP;
+	args.cgroup = (uint64_t)(unsigned int)cgroup;
 	pid = syscall(SYS_clone3, &args, sizeof args);
+	return pid < 0 ? -errno : (pid_t)pid;
+}
+
+pid_t
+raw_clone(uint64_t flags, int *pidfd)
+{
+	struct clone_args args = clone_args_of(flags, pidfd);
+	long pid = syscall(SYS_clone3, &args, sizeof args);
+
 	/* Container runtimes let nobody use a call whose flags they cannot
 	 * see, and say that it is not there. */
 	if (pid < 0 && errno == ENOSYS)

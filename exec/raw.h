@@ -22,6 +22,10 @@
  */
 must_use pid_t raw_clone(uint64_t flags, int *pidfd);
 
+/* The same, born in the control group of version 2 that cgroup is a directory
+ * of. -ENOSYS where the host has no clone3. */
+must_use pid_t raw_clone_into(uint64_t flags, int *pidfd, int cgroup);
+
 /*
  * Have the kernel kill this process when its parent ends. The kernel forgets
  * that when ids of the process change, those of file access too, so it is to be

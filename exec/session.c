@@ -21,6 +21,7 @@ session_new(struct session_id id, struct generation generation,
 	s->helper = (struct source){.fd = -1, .owner = s};
 	s->helper_socket = -1;
 	template_init(&s->template);
+	cgroup_init(&s->group);
 	STAILQ_INIT(&s->waiting);
 	return s;
 }
@@ -37,6 +38,7 @@ session_free(struct session *s)
 	template_done(&s->template);
 	source_close(&s->helper);
 	fd_close(&s->helper_socket);
+	cgroup_close(&s->group);
 	free(s);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/ids.h"
+#include "exec/cgroup.h"
 #include "exec/source.h"
 #include "exec/template.h"
 
@@ -41,6 +42,7 @@ struct session {
 	int helper_socket;
 	int64_t deadline_ms; /* by which the helper must have ended */
 	struct template template;
+	struct cgroup group; /* if there are totals */
 	STAILQ_HEAD(, waiting) waiting;
 	size_t waiting_count, waiting_bytes;
 	char text[ERR_TEXT_MAX]; /* of REFUSED, for the client */

@@ -8,6 +8,27 @@
 #include "exec/init.h"
 #include "exec/raw.h"
 
+/*
+ * Init, born in its group of version 2: entering one later makes every fork of
+ * the host wait. Where that cannot be, it enters as it does the others.
+ */
+static pid_t
+clone_init(struct order *o, int *pidfd)
+{
+	const uint64_t flags = o->bare ? 0 : CLONE_NEWPID;
+	int group = o->cgroups[CGROUP_V2];
+	pid_t pid;
+
+	if (group < 0)
+		return raw_clone(flags, pidfd);
+	o->cgroups[CGROUP_V2] = -1;
+	pid = raw_clone_into(flags, pidfd, group);
+	if (pid != -ENOSYS)
+		return pid;
+	o->cgroups[CGROUP_V2] = group;
+	return raw_clone(flags, pidfd);
+}
+
 int
 spawn(struct order *o, struct spawned *out)
 {
@@ -28,7 +49,7 @@ spawn(struct order *o, struct spawned *out)
 	theirs = pair[1];
 	o->status_fd = status_write;
 	o->control_fd = theirs;
-	pid = raw_clone(o->bare ? 0 : CLONE_NEWPID, &out->pidfd);
+	pid = clone_init(o, &out->pidfd);
 	if (pid < 0)
 		return pid;
 	if (pid == 0)

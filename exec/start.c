@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "exec/caps.h"
+#include "exec/cgroup.h"
 #include "exec/executor.h"
 #include "exec/host.h"
 #include "privsep/filters.h"
@@ -117,6 +118,44 @@ lock_down_bare(struct err *e)
 	return r < 0 ? err_errno(e, -r, "lock-down") : 0;
 }
 
+/* Totals, where they are asked for: without them nothing is done to the host.
+ */
+static void
+open_groups(struct cgroup_tree *t, const struct exec_config *c,
+    struct probe *probe)
+{
+	struct err e = {0};
+	int r;
+
+	cgroup_sweep_all();
+	if (!cgroup_wanted(&c->limits))
+		return;
+	r = cgroup_tree_open(t, &c->limits, &e);
+	probe->errnum[LAYER_CGROUP] = -r;
+	if (r < 0)
+		log_warn("no_totals errno=%d %s effect=\"%s\"", -r, e.text,
+		    (c->flags & EXEC_FLAG_DEGRADED) != 0
+			? "each process is limited by itself alone"
+			: "every command is refused");
+}
+
+/* What any configuration may ask for, tried and removed. */
+static void
+try_groups(const struct exec_config *c, struct probe *probe)
+{
+	struct limits sample = c->limits;
+	struct cgroup_tree t;
+	struct err e = {0};
+
+	if (!cgroup_wanted(&sample)) {
+		sample.session_memory_total = 64 * MIB;
+		sample.session_processes_total = 64;
+	}
+	cgroup_tree_init(&t);
+	probe->errnum[LAYER_CGROUP] = -cgroup_tree_open(&t, &sample, &e);
+	cgroup_tree_close(&t);
+}
+
 /* For the doctor: what cannot be reached is a finding as well. */
 static int
 report_alone(struct channel *supervisor, struct exec_config *c,
@@ -137,6 +176,7 @@ report_alone(struct channel *supervisor, struct exec_config *c,
 		else
 			probe->errnum[LAYER_NAMESPACES] = -r;
 	}
+	try_groups(c, probe);
 	return tell_ready(supervisor, c, probe, namespaces, e);
 }
 
@@ -144,11 +184,13 @@ int
 start_serve(struct channel *supervisor, struct exec_config *c, struct err *e)
 {
 	uint32_t namespaces = 0;
+	struct cgroup_tree cgroups;
 	struct probe probe;
 	int r = receive_config(supervisor, c, e);
 
 	if (r < 0)
 		return r;
+	cgroup_tree_init(&cgroups);
 	log_set_level((enum log_level)c->log_level);
 	probe_init(&probe);
 	if (c->flags & EXEC_FLAG_PROBE)
@@ -165,7 +207,12 @@ start_serve(struct channel *supervisor, struct exec_config *c, struct err *e)
 		c->no_netns = !probe.netns;
 	}
 	r = probe_serves(&probe, c, e);
-	if (r == 0)
+	if (r == 0) {
+		open_groups(&cgroups, c, &probe);
 		r = tell_ready(supervisor, c, &probe, namespaces, e);
-	return r < 0 ? r : executor_run(c, &probe, supervisor, e);
+	}
+	if (r == 0)
+		return executor_run(c, &probe, &cgroups, supervisor, e);
+	cgroup_tree_close(&cgroups);
+	return r;
 }

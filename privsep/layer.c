@@ -25,6 +25,7 @@ static const struct {
 	enum layer layer;
 } stages[] = {
     {STAGE_CLONE, LAYER_NAMESPACES},
+    {STAGE_CGROUP, LAYER_CGROUP},
     {STAGE_JOIN, LAYER_NAMESPACES},
     {STAGE_MOUNT, LAYER_NAMESPACES},
     {STAGE_MOUNT_DEV, LAYER_NAMESPACES},

@@ -47,7 +47,11 @@
 	    "less access to a path than to the directory around it, denied "   \
 	    "patterns, and any root but the host's",                           \
 	    "let the server have user namespaces (see user_namespaces(7)) or " \
-	    "start it as root, or ask for whole directories")
+	    "start it as root, or ask for whole directories")                  \
+	LAYER(CGROUP, "cgroup", "control groups",                              \
+	    "limits.*_total and limits.session_cpu_percent",                   \
+	    "give the server a control group of its own (systemd: "            \
+	    "Delegate=yes), or set sandbox.degraded=allow")
 
 enum layer {
 	LAYER_NONE,

@@ -80,9 +80,11 @@ enum refuse_reason {
 
 /* PROCESS_EXITED.reason: who ended a program that was killed. */
 enum end_reason {
-	END_ITSELF,   /* or a person, or another program */
-	END_MEMORY,   /* the kernel, for want of memory */
-	END_CPU_TIME, /* limits.child_cpu_time is used up */
+	END_ITSELF,    /* or a person, or another program */
+	END_MEMORY,    /* the kernel, for want of memory */
+	END_CPU_TIME,  /* limits.child_cpu_time is used up */
+	END_WALL_TIME, /* limits.child_wall_time is over */
+	END_PROCESSES, /* itself, after a total of processes kept it from one */
 	END_REASONS,
 };
 
@@ -153,6 +155,7 @@ enum http_failure {
  */
 #define STAGES(STAGE)                                                          \
 	STAGE(CLONE, "clone")                                                  \
+	STAGE(CGROUP, "control group")                                         \
 	STAGE(JOIN, "join namespaces")                                         \
 	STAGE(MOUNT, "mount")                                                  \
 	STAGE(MOUNT_PROC, "mount proc")                                        \

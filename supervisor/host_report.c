@@ -58,6 +58,18 @@ counts(const struct host *h, uint32_t layer)
 	return layer != LAYER_VIEWS && (layer != LAYER_IDMAP || h->root);
 }
 
+/* Whether this configuration cannot do without. */
+static bool
+is_needed(const struct host *h, uint32_t layer)
+{
+	char value[HOST_VALUE_MAX];
+
+	if (layer != LAYER_CGROUP)
+		return true;
+	value_of(h, "totals", value);
+	return is_good(value);
+}
+
 enum host_judgement
 host_judge(const struct host *h)
 {
@@ -74,7 +86,7 @@ host_judge(const struct host *h)
 	}
 	for (uint32_t i = LAYER_NONE + 1; i < LAYER_COUNT; i++) {
 		value_of(h, layer_row(i)->key, value);
-		if (counts(h, i) && !is_good(value))
+		if (counts(h, i) && is_needed(h, i) && !is_good(value))
 			judgement = HOST_LACKS;
 	}
 	return judgement;
@@ -186,6 +198,18 @@ host_item_get(const struct host *h, size_t i, struct host_item *out)
 	return true;
 }
 
+static int
+put_limits(const struct host *h, struct buf *out)
+{
+	char totals[HOST_VALUE_MAX];
+
+	value_of(h, layer_row(LAYER_CGROUP)->key, totals);
+	return buf_printf(out, "limits   of each process (setrlimit)%s\n\n",
+	    is_good(totals) ? ", and totals of commands and sessions where "
+			      "limits.*_total asks"
+			    : "; no totals of commands and sessions");
+}
+
 int
 host_put_text(const struct host *h, struct buf *out)
 {
@@ -196,9 +220,7 @@ host_put_text(const struct host *h, struct buf *out)
 		if (counts(h, i))
 			r = put_layer(h, i, out);
 	if (r == 0)
-		r = buf_printf(out, "limits   of each command alone "
-				    "(setrlimit); no totals of a "
-				    "session\n\n");
+		r = put_limits(h, out);
 	for (size_t i = 0; i < SERVICES && r == 0; i++)
 		r = put_service(h, i, out);
 	return r;
@@ -218,10 +240,11 @@ put_layer_json(const struct host *h, uint32_t layer, const char *comma,
 	good = is_good(value);
 	return buf_printf(out,
 	    "%s{\"key\":\"%s\",\"name\":\"%s\",\"works\":%s,\"value\":\"%s\","
-	    "\"needed_by\":\"%s\",\"change\":%s%s%s}",
+	    "\"needed\":%s,\"needed_by\":\"%s\",\"change\":%s%s%s}",
 	    comma, row->key, row->words, good ? "true" : "false", value,
-	    row->needed_by, good ? "" : "\"",
-	    good ? "null" : remedy_of(layer, why), good ? "" : "\"");
+	    is_needed(h, layer) ? "true" : "false", row->needed_by,
+	    good ? "" : "\"", good ? "null" : remedy_of(layer, why),
+	    good ? "" : "\"");
 }
 
 int

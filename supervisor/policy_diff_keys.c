@@ -319,8 +319,12 @@ policy_diff_keys(struct policy_diff *d)
 uint64_t
 policy_diff_limit(unsigned int row, uint64_t value)
 {
-	bool none = value == 0 && limit_rows[row].min == 0 &&
-		    strncmp(limit_rows[row].key, "child_", 6) == 0;
+	const char *key = limit_rows[row].key;
+	bool of_program = strncmp(key, "child_", 6) == 0 ||
+			  strcmp(key, "session_memory_total") == 0 ||
+			  strcmp(key, "session_processes_total") == 0 ||
+			  strcmp(key, "session_cpu_percent") == 0;
+	bool none = value == 0 && limit_rows[row].min == 0 && of_program;
 
 	return none ? UINT64_MAX : value;
 }

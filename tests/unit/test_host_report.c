@@ -9,7 +9,7 @@
 
 #define WHOLE                                                                  \
 	"seccomp=yes namespaces=yes userns=yes netns=yes proc=yes idmap=yes "  \
-	"landlock=7 scope=yes cgroup=none preset.workspace=yes "               \
+	"landlock=7 scope=yes cgroup=yes preset.workspace=yes "                \
 	"preset.strict=yes preset.open=yes network.enabled=yes "               \
 	"views=yes"
 

@@ -1,0 +1,515 @@
+#include "exec/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "exec/cgroup_file.h"
+#include "exec/raw.h"
+
+#define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* For another server that takes ours for a dead one's to be through. */
+#define TRIES	 10
+#define PAUSE_NS 10000000 /* 10 ms */
+
+/* The time in which a share of the CPUs is used up: microseconds. */
+#define CPU_PERIOD_US 100000
+
+static bool
+has_total(const struct cgroup_totals *t)
+{
+	return t->memory > 0 || t->processes > 0 || t->cpu_percent > 0;
+}
+
+static struct cgroup_totals
+session_totals(const struct limits *l)
+{
+	return (struct cgroup_totals){.memory = l->session_memory_total,
+	    .processes = l->session_processes_total,
+	    .cpu_percent = l->session_cpu_percent};
+}
+
+static struct cgroup_totals
+command_totals(const struct limits *l)
+{
+	return (struct cgroup_totals){.memory = l->child_memory_total,
+	    .processes = l->child_processes_total};
+}
+
+bool
+cgroup_wanted(const struct limits *l)
+{
+	const struct cgroup_totals session = session_totals(l);
+	const struct cgroup_totals command = command_totals(l);
+
+	return has_total(&session) || has_total(&command);
+}
+
+/* --- limits --------------------------------------------------------------- */
+
+/* Swap counts as memory in both versions. */
+static int
+set_memory(int dir, bool v2, uint64_t bytes)
+{
+	int r;
+
+	if (v2) {
+		r = cgroup_file_limit(dir, "memory.max", bytes);
+		return r < 0 ? r
+			     : cgroup_file_limit_if(dir, "memory.swap.max", 0);
+	}
+	r = cgroup_file_limit(dir, "memory.limit_in_bytes", bytes);
+	return r < 0 ? r
+		     : cgroup_file_limit_if(dir, "memory.memsw.limit_in_bytes",
+			   bytes);
+}
+
+static int
+set_cpu(int dir, bool v2, uint64_t percent)
+{
+	uint64_t quota = percent * (CPU_PERIOD_US / 100);
+	char text[48];
+	int r;
+
+	if (v2) {
+		(void)snprintf(text, sizeof text, "%llu %d",
+		    (unsigned long long)quota, CPU_PERIOD_US);
+		return raw_write_file_at(dir, "cpu.max", text);
+	}
+	r = cgroup_file_limit(dir, "cpu.cfs_period_us", CPU_PERIOD_US);
+	return r < 0 ? r : cgroup_file_limit(dir, "cpu.cfs_quota_us", quota);
+}
+
+static int
+set_totals(const struct cgroup_tree *t, const struct cgroup *g,
+    const struct cgroup_totals *totals)
+{
+	int r = 0;
+
+	if (totals->memory > 0)
+		r = set_memory(g->dir[t->memory], t->memory == CGROUP_V2,
+		    totals->memory);
+	if (r == 0 && totals->processes > 0)
+		r = cgroup_file_limit(g->dir[t->processes], "pids.max",
+		    totals->processes);
+	if (r == 0 && totals->cpu_percent > 0)
+		r = set_cpu(g->dir[t->cpu], t->cpu == CGROUP_V2,
+		    totals->cpu_percent);
+	return r;
+}
+
+/* "+memory +pids": what version 2 has to hand down; "" if nothing. */
+static void
+put_words(const struct cgroup_tree *t, char out[CGROUP_WORDS_MAX])
+{
+	const struct {
+		const char *word;
+		bool wanted;
+	} rows[] = {
+	    {"+memory", t->memory == CGROUP_V2 &&
+			    (t->session.memory > 0 || t->command.memory > 0)},
+	    {"+pids",
+		t->processes == CGROUP_V2 &&
+		    (t->session.processes > 0 || t->command.processes > 0)},
+	    {"+cpu", t->cpu == CGROUP_V2 && t->session.cpu_percent > 0},
+	};
+
+	out[0] = '\0';
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		size_t used = strlen(out);
+
+		if (rows[i].wanted)
+			(void)snprintf(out + used, CGROUP_WORDS_MAX - used,
+			    "%s%s", used == 0 ? "" : " ", rows[i].word);
+	}
+}
+
+static int
+hand_down(const struct cgroup_tree *t, int dir)
+{
+	char words[CGROUP_WORDS_MAX];
+
+	put_words(t, words);
+	return words[0] == '\0'
+		   ? 0
+		   : raw_write_file_at(dir, "cgroup.subtree_control", words);
+}
+
+/* --- groups --------------------------------------------------------------- */
+
+void
+cgroup_init(struct cgroup *g)
+{
+	*g = (struct cgroup){.oom = {.fd = -1}};
+	for (size_t h = 0; h < CGROUP_HIERARCHIES; h++)
+		g->dir[h] = -1;
+}
+
+static int
+make_one(int parent, const char *name)
+{
+	int fd;
+
+	if (mkdirat(parent, name, 0700) < 0)
+		return -errno;
+	fd = openat(parent, name, DIRECTORY);
+	return fd < 0 ? -errno : fd;
+}
+
+void
+cgroup_close(struct cgroup *g)
+{
+	for (size_t h = 0; h < CGROUP_HIERARCHIES; h++)
+		fd_close(&g->dir[h]);
+	oom_close(&g->oom);
+}
+
+void
+cgroup_drop(const int parent[CGROUP_HIERARCHIES], struct cgroup *g)
+{
+	for (size_t h = 0; h < CGROUP_HIERARCHIES; h++)
+		if (g->dir[h] >= 0)
+			(void)unlinkat(parent[h], g->name, AT_REMOVEDIR);
+	cgroup_close(g);
+}
+
+static int
+make(const struct cgroup_tree *t, const int parent[CGROUP_HIERARCHIES],
+    const struct cgroup_totals *totals, struct cgroup *g)
+{
+	int r = 0;
+
+	for (size_t h = 0; h < CGROUP_HIERARCHIES; h++) {
+		if (parent[h] < 0 || r < 0)
+			continue;
+		g->dir[h] = make_one(parent[h], g->name);
+		r = g->dir[h] < 0 ? g->dir[h] : 0;
+	}
+	if (r == 0)
+		r = set_totals(t, g, totals);
+	if (r < 0) {
+		cgroup_drop(parent, g);
+		return r;
+	}
+	if (g->dir[t->memory] >= 0)
+		oom_open_in(&g->oom, g->dir[t->memory], t->memory == CGROUP_V2);
+	return 0;
+}
+
+bool
+cgroup_has_members(const struct cgroup_tree *t)
+{
+	return cgroup_tree_is_open(t) && has_total(&t->command);
+}
+
+int
+cgroup_make_session(const struct cgroup_tree *t, unsigned int number,
+    struct cgroup *g, struct err *e)
+{
+	int r = 0;
+
+	cgroup_init(g);
+	(void)snprintf(g->name, sizeof g->name, "%u", number);
+	for (size_t h = 0; h < CGROUP_HIERARCHIES; h++)
+		if (t->dir[h] >= 0 && r == 0)
+			r = cgroup_remove_tree(t->dir[h], g->name, false);
+	if (r == 0)
+		r = make(t, t->dir, &t->session, g);
+	/* A group that hands down has no processes itself. */
+	if (r == 0 && cgroup_has_members(t) && g->dir[CGROUP_V2] >= 0) {
+		r = hand_down(t, g->dir[CGROUP_V2]);
+		if (r < 0)
+			cgroup_drop(t->dir, g);
+	}
+	return r < 0 ? err_errno(e, -r, "control group of a session") : 0;
+}
+
+int
+cgroup_make_member(const struct cgroup_tree *t, const struct cgroup *session,
+    uint32_t number, bool limited, struct cgroup *g, struct err *e)
+{
+	static const struct cgroup_totals none = {0};
+	int r;
+
+	cgroup_init(g);
+	(void)snprintf(g->name, sizeof g->name, "%u", number);
+	r = make(t, session->dir, limited ? &t->command : &none, g);
+	/* All of it goes together; later kernels of version 2 have that. */
+	if (r == 0 && limited && t->memory == CGROUP_V2 &&
+	    t->command.memory > 0)
+		r = cgroup_file_limit_if(g->dir[CGROUP_V2], "memory.oom.group",
+		    1);
+	if (r == 0)
+		return 0;
+	cgroup_drop(session->dir, g);
+	return err_errno(e, -r, "control group of a command");
+}
+
+int
+cgroup_enter(const int dir[CGROUP_HIERARCHIES])
+{
+	int r = 0;
+
+	for (size_t h = 0; h < CGROUP_HIERARCHIES; h++)
+		if (dir[h] >= 0 && r == 0)
+			r = raw_write_file_at(dir[h], "cgroup.procs", "0");
+	return r;
+}
+
+void
+cgroup_kill(const struct cgroup *g)
+{
+	if (g->dir[CGROUP_V2] >= 0)
+		(void)!raw_write_file_at(g->dir[CGROUP_V2], "cgroup.kill", "1");
+}
+
+uint64_t
+cgroup_refused_forks(const struct cgroup_tree *t, const struct cgroup *g)
+{
+	int dir = g->dir[t->processes];
+	char text[CGROUP_FILE_MAX];
+	uint64_t count;
+
+	if (dir < 0 || cgroup_file_read(dir, "pids.events", text) < 0 ||
+	    !cgroup_file_find(text, "max", &count))
+		return 0;
+	return count;
+}
+
+/* --- the tree ------------------------------------------------------------- */
+
+void
+cgroup_tree_init(struct cgroup_tree *t)
+{
+	*t = (struct cgroup_tree){0};
+	for (size_t h = 0; h < CGROUP_HIERARCHIES; h++) {
+		t->base[h] = -1;
+		t->dir[h] = -1;
+	}
+	cgroup_unified_init(&t->unified);
+}
+
+bool
+cgroup_tree_is_open(const struct cgroup_tree *t)
+{
+	return t->name[0] != '\0';
+}
+
+/* Two controllers that are mounted as one have one group. */
+static enum cgroup_hierarchy
+first_with(const struct cgroup_places *p, enum cgroup_hierarchy h)
+{
+	size_t i = 0;
+
+	while (p->path[i] == NULL || strcmp(p->path[i], p->path[h]) != 0)
+		i++;
+	return (enum cgroup_hierarchy)i;
+}
+
+/* Where a controller is set: in version 1 if it is there. */
+static int
+choose(const struct cgroup_places *p, enum cgroup_hierarchy v1, bool wanted,
+    bool use[CGROUP_HIERARCHIES], enum cgroup_hierarchy *out)
+{
+	*out = p->path[v1] != NULL ? first_with(p, v1) : CGROUP_V2;
+	if (!wanted)
+		return 0;
+	if (p->path[*out] == NULL)
+		return -EOPNOTSUPP;
+	use[*out] = true;
+	return 0;
+}
+
+static int
+choose_all(struct cgroup_tree *t, const struct cgroup_places *p,
+    bool use[CGROUP_HIERARCHIES])
+{
+	bool memory = t->session.memory > 0 || t->command.memory > 0;
+	bool processes = t->session.processes > 0 || t->command.processes > 0;
+	int r = choose(p, CGROUP_V1_MEMORY, memory, use, &t->memory);
+
+	if (r == 0)
+		r = choose(p, CGROUP_V1_PIDS, processes, use, &t->processes);
+	if (r == 0)
+		r = choose(p, CGROUP_V1_CPU, t->session.cpu_percent > 0, use,
+		    &t->cpu);
+	return r;
+}
+
+static int
+open_base(struct cgroup_tree *t, size_t h, char *path)
+{
+	if (h == CGROUP_V2)
+		cgroup_unified_strip(path);
+	t->base[h] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return t->base[h] < 0 ? -errno : 0;
+}
+
+/* With the lock that tells of our life; -EAGAIN if another server's start has
+ * taken it for a dead one's before that. */
+static int
+make_locked(int base, const char *name)
+{
+	struct stat made, there;
+	scoped_fd dir = -1;
+
+	if (mkdirat(base, name, 0700) < 0)
+		return errno == EEXIST ? -EAGAIN : -errno;
+	dir = openat(base, name, DIRECTORY);
+	if (dir < 0 || cgroup_lock(dir) < 0 || fstat(dir, &made) < 0 ||
+	    fstatat(base, name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    made.st_ino != there.st_ino)
+		return -EAGAIN;
+	return fd_take(&dir);
+}
+
+/* Our directory in one hierarchy. */
+static int
+make_own(struct cgroup_tree *t, size_t h)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	int r = make_locked(t->base[h], t->name);
+
+	for (int i = 0; i < TRIES && r == -EAGAIN; i++) {
+		(void)nanosleep(&pause, NULL);
+		r = make_locked(t->base[h], t->name);
+	}
+	t->dir[h] = r;
+	return r < 0 ? r : 0;
+}
+
+static int
+open_hierarchy(struct cgroup_tree *t, size_t h, char *path)
+{
+	char words[CGROUP_WORDS_MAX];
+	int r = open_base(t, h, path);
+
+	put_words(t, words);
+	if (r == 0 && h == CGROUP_V2 && words[0] != '\0')
+		r = cgroup_unified_enable(&t->unified, t->base[h], words);
+	if (r == 0)
+		r = make_own(t, h);
+	if (r == 0 && h == CGROUP_V2)
+		r = hand_down(t, t->dir[h]);
+	return r;
+}
+
+static void
+close_hierarchy(struct cgroup_tree *t, size_t h)
+{
+	if (t->dir[h] >= 0)
+		(void)!cgroup_remove_tree(t->base[h], t->name, true);
+	fd_close(&t->dir[h]);
+	if (h == CGROUP_V2)
+		cgroup_unified_restore(&t->unified);
+	fd_close(&t->base[h]);
+}
+
+/* A process in a group like those that are to come. */
+static int
+try_enter(const struct cgroup *g)
+{
+	pid_t pid = raw_clone(0, NULL);
+	int status;
+
+	if (pid == 0)
+		_exit(-cgroup_enter(g->dir));
+	if (pid < 0)
+		return pid;
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -ECHILD;
+	return -WEXITSTATUS(status);
+}
+
+static int
+try_groups(const struct cgroup_tree *t, struct err *e)
+{
+	struct cgroup session, member;
+	int r = cgroup_make_session(t, 0, &session, e);
+
+	if (r < 0)
+		return r;
+	cgroup_init(&member);
+	if (cgroup_has_members(t))
+		r = cgroup_make_member(t, &session, 0, true, &member, e);
+	if (r == 0) {
+		r = try_enter(cgroup_has_members(t) ? &member : &session);
+		if (r < 0)
+			(void)err_errno(e, -r, "enter a control group");
+	}
+	cgroup_drop(session.dir, &member);
+	cgroup_drop(t->dir, &session);
+	return r;
+}
+
+int
+cgroup_tree_open_at(struct cgroup_tree *t, const struct cgroup_places *p,
+    struct err *e)
+{
+	bool use[CGROUP_HIERARCHIES] = {false};
+	int r = choose_all(t, p, use);
+
+	if (r < 0)
+		return err_errno(e, -r, "a controller is missing");
+	r = cgroup_name_make(t->name);
+	for (size_t h = 0; h < CGROUP_HIERARCHIES; h++) {
+		if (r < 0 || !use[h])
+			continue;
+		r = open_hierarchy(t, h, p->path[h]);
+		if (r < 0)
+			(void)err_errno(e, -r, "control groups in %s",
+			    p->path[h]);
+	}
+	/* For killing at one stroke, which can be done without. */
+	if (r == 0 && !use[CGROUP_V2] && p->path[CGROUP_V2] != NULL &&
+	    open_hierarchy(t, CGROUP_V2, p->path[CGROUP_V2]) < 0)
+		close_hierarchy(t, CGROUP_V2);
+	if (r == 0)
+		r = try_groups(t, e);
+	if (r < 0)
+		cgroup_tree_close(t);
+	return r;
+}
+
+void
+cgroup_sweep_all(void)
+{
+	struct cgroup_tree t;
+	struct cgroup_places p;
+
+	cgroup_tree_init(&t);
+	if (cgroup_places_read(&p) == 0)
+		for (size_t h = 0; h < CGROUP_HIERARCHIES; h++)
+			if (p.path[h] != NULL &&
+			    open_base(&t, h, p.path[h]) == 0)
+				cgroup_sweep(t.base[h]);
+	cgroup_places_done(&p);
+	cgroup_tree_close(&t);
+}
+
+int
+cgroup_tree_open(struct cgroup_tree *t, const struct limits *l, struct err *e)
+{
+	struct cgroup_places p;
+	int r = cgroup_places_read(&p);
+
+	t->session = session_totals(l);
+	t->command = command_totals(l);
+	r = r < 0 ? err_errno(e, -r, "tables of control groups")
+		  : cgroup_tree_open_at(t, &p, e);
+	cgroup_places_done(&p);
+	return r;
+}
+
+void
+cgroup_tree_close(struct cgroup_tree *t)
+{
+	for (size_t h = 0; h < CGROUP_HIERARCHIES; h++)
+		close_hierarchy(t, h);
+	t->name[0] = '\0';
+}
