@@ -16,6 +16,7 @@ static const struct {
     {"policy", command_policy, "check, show, explain and compare policies"},
     {"audit", command_audit, "check the chain of audit files"},
     {"exec", command_tool, "run one command through a server"},
+    {"attach", command_tool, "register a server with a Codex app-server"},
 };
 
 static void
@@ -25,10 +26,9 @@ usage(FILE *out)
 	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
 		(void)fprintf(out, "  %-8s %s\n", commands[i].name,
 		    commands[i].help);
-	(void)
-	    fputs("\nsallyport COMMAND --help tells more, sallyport --version "
-		  "what it is built of.\n",
-		out);
+	(void)fputs("\nsallyport COMMAND --help tells more, "
+		    "sallyport --version what it is built of.\n",
+	    out);
 }
 
 static void
