@@ -41,6 +41,7 @@ struct client {
 	bool heartbeat;
 	int64_t last_id;
 	int64_t last_sent_ms;
+	int timeout_ms;
 	struct frame *out, **out_end;
 	struct buf in;	 /* the message being received */
 	json_t *inbox;	 /* an array of whole messages */
@@ -306,7 +307,7 @@ start_connecting(struct client *c, const struct url *url)
 static int
 connect_wait(struct client *c, const struct url *url, struct err *e)
 {
-	int64_t deadline = now_ms() + CLIENT_TIMEOUT_MS;
+	int64_t deadline = now_ms() + c->timeout_ms;
 
 	while (c->state == CLIENT_CONNECTING && now_ms() < deadline)
 		client_wait(c, (int)(deadline - now_ms()));
@@ -320,8 +321,7 @@ connect_wait(struct client *c, const struct url *url, struct err *e)
 }
 
 int
-client_open(const struct url *url, int watch_fd, struct client **out,
-    struct err *e)
+client_open(const struct client_opts *o, struct client **out, struct err *e)
 {
 	struct client *c = calloc(1, sizeof *c);
 	int r;
@@ -329,16 +329,17 @@ client_open(const struct url *url, int watch_fd, struct client **out,
 	if (c == NULL)
 		return err_set(e, ENOMEM, "out of memory");
 	c->out_end = &c->out;
+	c->timeout_ms = o->timeout_ms;
 	buf_init(&c->in, CLIENT_MESSAGE_MAX);
 	c->inbox = json_array();
 	r = c->inbox == NULL ? err_set(e, ENOMEM, "out of memory") : 0;
 	if (r == 0)
 		r = make_context(c, e);
 	if (r == 0)
-		r = watch(c, watch_fd, e);
+		r = watch(c, o->watch_fd, e);
 	if (r == 0) {
-		start_connecting(c, url);
-		r = connect_wait(c, url, e);
+		start_connecting(c, o->url);
+		r = connect_wait(c, o->url, e);
 	}
 	if (r < 0) {
 		client_free(c);
@@ -384,9 +385,8 @@ client_free(struct client *c)
 	free(c);
 }
 
-/* Takes message. */
-static int
-queue_message(struct client *c, json_t *message, struct err *e)
+int
+client_post(struct client *c, json_t *message, struct err *e)
 {
 	size_t len = json_dumpb(message, NULL, 0, JSON_COMPACT);
 	struct frame *frame = NULL;
@@ -421,7 +421,7 @@ client_send(struct client *c, const char *method, json_t *params, int64_t *id,
 
 	if (message == NULL)
 		return err_set(e, ENOMEM, "out of memory");
-	r = queue_message(c, message, e);
+	r = client_post(c, message, e);
 	if (r == 0)
 		*id = ++c->last_id;
 	return r;
@@ -436,7 +436,7 @@ client_notify(struct client *c, const char *method, json_t *params,
 
 	if (message == NULL)
 		return err_set(e, ENOMEM, "out of memory");
-	return queue_message(c, message, e);
+	return client_post(c, message, e);
 }
 
 static int
@@ -455,7 +455,7 @@ int
 client_call(struct client *c, const char *method, json_t *params,
     json_t **result, json_t **error, struct err *e)
 {
-	int64_t deadline = now_ms() + CLIENT_TIMEOUT_MS;
+	int64_t deadline = now_ms() + c->timeout_ms;
 	int r = client_send(c, method, params, &c->awaited, e);
 	json_t *answer;
 
@@ -529,6 +529,13 @@ client_next(struct client *c, struct message *m)
 	json_incref(root);
 	(void)json_array_remove(c->inbox, 0);
 	set_reading(c);
+	message_of(root, m);
+	return true;
+}
+
+void
+message_of(json_t *root, struct message *m)
+{
 	*m = (struct message){
 	    .root = root,
 	    .id = json_integer_value(json_object_get(root, "id")),
@@ -537,7 +544,6 @@ client_next(struct client *c, struct message *m)
 	    .result = json_object_get(root, "result"),
 	    .error = json_object_get(root, "error"),
 	};
-	return true;
 }
 
 void

@@ -18,7 +18,8 @@
 #define CLIENT_MESSAGE_MAX (32u * 1024u * 1024u)
 /* Messages in the inbox above which reading stops. */
 #define CLIENT_INBOX_MAX   16
-/* For the connection to be made, and for each answer of client_call. */
+/* For the connection to be made, and for each answer of client_call, where
+ * nobody asks for another time. */
 #define CLIENT_TIMEOUT_MS  30000
 
 struct client;
@@ -33,18 +34,29 @@ struct message {
 	json_t *error;
 };
 
+/* Fill m of an object. Takes root. */
+void message_of(json_t *root, struct message *m);
 void message_done(struct message *m);
 #define scoped_message __attribute__((cleanup(message_done))) struct message
 
+struct client_opts {
+	const struct url *url; /* a host that begins with + is a socket file */
+	int watch_fd;	       /* an epoll descriptor that client_wait watches
+				* too; borrowed */
+	int timeout_ms;	       /* for the connection, and each client_call */
+};
+
 /*
- * Connect to the server and wait for the upgrade. watch_fd is borrowed: an
- * epoll descriptor that client_wait watches too.
+ * Connect to the server and wait for the upgrade.
  * Returns 0 and the client in *out; a negative errno with a message.
  */
-must_use int client_open(const struct url *url, int watch_fd,
-    struct client **out, struct err *e);
+must_use int client_open(const struct client_opts *o, struct client **out,
+    struct err *e);
 /* Close the connection in an orderly way if that is quick, and free c. */
 void client_free(struct client *c);
+
+/* Queue a message as it is. Takes it. */
+must_use int client_post(struct client *c, json_t *message, struct err *e);
 
 /*
  * Queue a request. Takes params, whose absence (out of memory) is an error.
@@ -58,8 +70,8 @@ must_use int client_notify(struct client *c, const char *method, json_t *params,
     struct err *e);
 
 /*
- * Send a request and wait for its answer, at most CLIENT_TIMEOUT_MS. Takes
- * params. What else comes in meanwhile stays in the inbox.
+ * Send a request and wait for its answer, at most the client's timeout.
+ * Takes params. What else comes in meanwhile stays in the inbox.
  * Returns 0 and a new reference in *result; -EPROTO when the server answered
  * with an error, of which *error (may be NULL) becomes a new reference; any
  * other negative errno when the connection failed.

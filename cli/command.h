@@ -3,6 +3,7 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+int command_attach(int argc, char **argv);
 int command_exec(int argc, char **argv);
 /* A policy on standard input becomes JSON, or JSON a policy. */
 int command_policy_export(int argc, char **argv);

@@ -300,15 +300,18 @@ static int
 connect_and_run(const struct options *o, int *status, struct err *e)
 {
 	scoped_fd epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	struct client *c;
 	struct url url;
+	struct client_opts opts = {.url = &url,
+	    .watch_fd = epoll_fd,
+	    .timeout_ms = CLIENT_TIMEOUT_MS};
+	struct client *c;
 	int r = url_parse(o->url, &url, e);
 
 	if (r < 0)
 		return r;
 	if (epoll_fd < 0)
 		return err_errno(e, errno, "epoll");
-	r = client_open(&url, epoll_fd, &c, e);
+	r = client_open(&opts, &c, e);
 	if (r < 0)
 		return r;
 	r = run(c, epoll_fd, o, status, e);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/attach_keeper.h"
 #include "cli/command.h"
 
 #define EXIT_USAGE 2
@@ -12,10 +13,12 @@
 struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	const char *help;
+	const char *help; /* NULL: started by another command alone */
 };
 
 static const struct command commands[] = {
+    {"attach", command_attach, "register a server with a Codex app-server"},
+    {"attach-keeper", command_attach_keeper, NULL},
     {"exec", command_exec, "run one command through a server"},
     {"policy-export", command_policy_export, "a policy as seccomp JSON"},
     {"policy-import", command_policy_import, "seccomp JSON as a policy"},
@@ -26,8 +29,9 @@ print_help(FILE *to)
 {
 	(void)fputs("Usage: sallyport-tool COMMAND [OPTION]...\n\n", to);
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-		(void)fprintf(to, "  %-8s %s\n", commands[i].name,
-		    commands[i].help);
+		if (commands[i].help != NULL)
+			(void)fprintf(to, "  %-8s %s\n", commands[i].name,
+			    commands[i].help);
 	(void)fputs("\nEach command explains itself with --help.\n", to);
 }
 
