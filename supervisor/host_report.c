@@ -162,8 +162,9 @@ fill_layer(const struct host *h, uint32_t layer, struct host_item *out)
 	if (is_good(out->value))
 		return;
 	out->state = strcmp(out->value, UNTRIED) == 0 ? UNTRIED : "missing";
-	(void)snprintf(out->remedy, sizeof out->remedy, "%s",
-	    remedy_of(layer, why));
+	if (strcmp(out->value, UNTRIED) != 0)
+		(void)snprintf(out->remedy, sizeof out->remedy, "%s",
+		    remedy_of(layer, why));
 }
 
 static void
@@ -176,8 +177,9 @@ fill_service(const struct host *h, size_t i, struct host_item *out)
 	if (is_good(out->value))
 		return;
 	out->state = strcmp(out->value, UNTRIED) == 0 ? UNTRIED : "refused";
-	(void)snprintf(out->remedy, sizeof out->remedy, "needs %s",
-	    words_of_key(out->value));
+	if (strcmp(out->value, UNTRIED) != 0)
+		(void)snprintf(out->remedy, sizeof out->remedy, "needs %s",
+		    words_of_key(out->value));
 }
 
 bool

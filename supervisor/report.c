@@ -67,8 +67,8 @@ put_head(struct html *h)
 static void
 put_fact(struct html *h, const char *name, const char *value, bool careful)
 {
-	html_put(h, "<div%s><dt>%s</dt><dd>%s</dd></div>\n",
-	    careful ? "" : " class=\"loose\"", name, value);
+	html_put(h, "<div class=\"%s\"><dt>%s</dt><dd>%s</dd></div>\n",
+	    careful ? "fact" : "fact loose", name, value);
 }
 
 static bool

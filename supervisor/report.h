@@ -10,7 +10,7 @@
 #include "supervisor/config.h"
 #include "supervisor/report_html.h"
 
-/* report.css and report.js, put in by the build. */
+/* report*.css and report.js, put in by the build. */
 extern const struct bytes report_css, report_js;
 
 /* The processes and the channels between them, as a picture and a table. */

@@ -23,8 +23,7 @@
 	/** One line of a policy: where it holds, who calls and why. */
 	function ruleOf(id) {
 		const row = document.getElementById(id);
-		const file = row.closest('.scroll').previousElementSibling
-			.previousElementSibling.textContent;
+		const file = row.closest('table').caption.textContent;
 		const [line, , holds, why] = row.cells;
 		const p = document.createElement('p');
 		p.append(...[...holds.childNodes].map((n) => n.cloneNode(true)),

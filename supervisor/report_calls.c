@@ -23,6 +23,7 @@ file_number(struct calls *all, const struct policy_text *text)
 			return (int)i;
 	assert(all->file_count < CALLS_FILES_MAX && dot != NULL);
 	f->name = text->name;
+	f->text = bytes_of(text->text);
 	f->policy = syscall_policy_new();
 	if (f->policy == NULL)
 		return -ENOMEM;
@@ -110,6 +111,7 @@ add_custom(struct calls *all, const char *path, struct err *e)
 		return refuse_first(r, &errors, e);
 	*file = (struct calls_file){.name = path,
 	    .id = "custom",
+	    .text = {all->custom.text.data, all->custom.text.len},
 	    .policy = all->custom.policy};
 	*f = (struct calls_filter){.role = "child",
 	    .policy = all->custom.policy,

@@ -15,6 +15,7 @@ struct calls_file {
 	const char *name;	       /* "net.policy", or a path; borrowed */
 	char id[SYSCALL_NAME_MAX];     /* "net"; of one of the configuration
 					  "custom": no other has it */
+	struct bytes text;	       /* borrowed */
 	struct syscall_policy *policy; /* owned, of this file alone */
 };
 

@@ -109,8 +109,8 @@ put_key(struct html *h, const struct config *c, int key)
 		  : config_rows[key].help);
 	for (; (r = config_get(c, key, item, &full, &value, &note)) == 0;
 	     item++) {
-		html_put(h, "<li%s>",
-		    is_chosen(note) ? " class=\"chosen\"" : "");
+		html_put(h, "<li class=\"%s\">",
+		    is_chosen(note) ? "chosen" : "given");
 		put_value(h, key, view(&value));
 		html_put(h, " <small class=\"origin\">");
 		report_origin(h, c, key, note);

@@ -254,6 +254,24 @@ put_rule(struct html *h, const struct calls_file *f,
 	html_put(h, "</td></tr>\n");
 }
 
+/* The lines of comment that a file begins with: what it is about. */
+static void
+put_opening(struct html *h, struct bytes text)
+{
+	html_put(h, "<p class=\"opening\">");
+	while (text.len > 0 && text.data[0] == '#') {
+		const uint8_t *end = memchr(text.data, '\n', text.len);
+		size_t len = end == NULL ? text.len : (size_t)(end - text.data);
+
+		html_text(h,
+		    (struct bytes){.data = text.data + 1, .len = len - 1});
+		len += end != NULL;
+		text.data += len;
+		text.len -= len;
+	}
+	html_put(h, "</p>\n");
+}
+
 static void
 put_file(struct html *h, const struct calls_file *f)
 {
@@ -261,9 +279,9 @@ put_file(struct html *h, const struct calls_file *f)
 	    "Who makes it: why", NULL};
 	const struct syscall_policy *p = f->policy;
 
-	html_put(h, "<h3 id=\"c-%s\"><code>%s</code></h3>\n<p>", f->id,
-	    f->name);
-	html_put(h, "%zu rules.", p->rule_count);
+	html_put(h, "<h3 id=\"c-%s\"><code>%s</code></h3>\n", f->id, f->name);
+	put_opening(h, f->text);
+	html_put(h, "<p class=\"count\">%zu rules.", p->rule_count);
 	if (p->has_fallback)
 		html_put(h, " Any other call: <b>%s</b>.",
 		    policy_action_name(p->fallback));
@@ -290,9 +308,9 @@ put_all(struct html *h, const struct calls *all)
 	    "else\xe2\x80\x9d: an errno is "
 	    "returned to the caller, <b>kill</b> ends the process. Exec's "
 	    "filter and the supervisor's bind their descendants too, so they "
-	    "hold the rules of those. <b>child_no_unix</b> stands before "
-	    "<b>child</b> where unix sockets are denied; of the two the "
-	    "stricter answer counts. Made for %s.</p>\n"
+	    "hold the rules of those. Filters whose name begins with "
+	    "<b>child_</b> stand before <b>child</b> where a plan or the host "
+	    "asks for it; the strictest answer counts. Made for %s.</p>\n"
 	    "<p class=\"hint\">Point at a sign, tap it, or go there by Tab and "
 	    "the arrow keys to read the lines that decide; Enter goes to "
 	    "them.</p>\n",

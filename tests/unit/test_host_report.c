@@ -79,6 +79,46 @@ what_is_missing_is_judged_and_told(void **state)
 }
 
 static void
+check_item(const struct host *h, const char *name, const char *state,
+    const char *remedy)
+{
+	struct host_item item;
+
+	for (size_t i = 0; host_item_get(h, i, &item); i++) {
+		if (strcmp(item.name, name) != 0)
+			continue;
+		assert_string_equal(item.state, state);
+		assert_string_equal(item.remedy, remedy);
+		return;
+	}
+	fail_msg("there is no item \"%s\"", name);
+}
+
+static void
+items_can_be_had_one_by_one(void **state)
+{
+	struct host h = host_of("landlock=0 preset.workspace=yes "
+				"preset.strict=proc seccomp=yes");
+	struct host_item item;
+	size_t n = 0;
+
+	(void)state;
+	check_item(&h, "system call filters", "works", "");
+	check_item(&h, "Landlock", "missing",
+	    layer_row(LAYER_LANDLOCK)->remedy);
+	check_item(&h, "preset workspace", "works", "");
+	check_item(&h, "preset strict", "refused",
+	    "needs fresh mounts of /proc");
+	check_item(&h, "preset open", "untried", "");
+	/* One less for those to whom mapped ids are of no use. */
+	while (host_item_get(&h, n, &item))
+		n++;
+	h.root = false;
+	assert_false(host_item_get(&h, n - 1, &item));
+	assert_true(host_item_get(&h, n - 2, &item));
+}
+
+static void
 mapped_ids_are_of_no_use_to_a_user(void **state)
 {
 	char text[] = WHOLE;
@@ -136,6 +176,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_whole_host_is_judged_so),
 	    cmocka_unit_test(what_is_missing_is_judged_and_told),
+	    cmocka_unit_test(items_can_be_had_one_by_one),
 	    cmocka_unit_test(mapped_ids_are_of_no_use_to_a_user),
 	    cmocka_unit_test(a_report_that_does_not_fit_is_an_error),
 	    cmocka_unit_test(json_has_nothing_to_escape),
