@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "policy/ceiling.h"
 #include "privsep/pack.h"
 
@@ -57,6 +58,17 @@ take_workspaces(struct exec_config *c, struct msg *m, struct err *e)
 		w->gid = st.st_gid;
 	}
 	return 0;
+}
+
+static int
+take_scratch(struct exec_config *c, struct bytes path, struct err *e)
+{
+	if (path.len == 0)
+		return 0;
+	if (!path_is_canonical(path))
+		return err_set(e, EPROTO, "config: not a path");
+	c->scratch = bytes_dup(path);
+	return c->scratch == NULL ? err_set(e, ENOMEM, "config") : 0;
 }
 
 static int
@@ -155,6 +167,8 @@ config_take(struct exec_config *c, struct msg *m, struct err *e)
 		r = take_paths(b->protected_paths, c->protected_paths,
 		    PROTECTED_MAX, &c->protected_count, e);
 	if (r == 0)
+		r = take_scratch(c, b->scratch, e);
+	if (r == 0)
 		r = take_env(c, b->env, e);
 	if (r == 0)
 		fill_ceiling(c);
@@ -204,17 +218,41 @@ config_take_policy(struct exec_config *c, const struct msg_exec_policy *m,
 	return r < 0 ? r : take_filter(c, m->filter, e);
 }
 
-void
-config_share_nothing(struct exec_config *c)
+static int
+share_nothing(const struct exec_config *c, struct plan_path *p)
 {
-	/* Under the preset open they are the host's anyway. */
-	for (size_t i = 0;
-	     c->preset != PRESET_OPEN && i < c->ceiling.path_count; i++)
-		if (strcmp(c->paths[i].path, "/tmp") == 0 ||
-		    strcmp(c->paths[i].path, "/dev/shm") == 0)
-			c->paths[i].access = PLAN_READ;
+	char *copy;
+
+	if (strcmp(p->path, "/tmp") != 0 || c->scratch == NULL) {
+		if (strcmp(p->path, "/tmp") == 0 ||
+		    strcmp(p->path, "/dev/shm") == 0)
+			p->access = PLAN_READ;
+		return 0;
+	}
+	if (!c->ceiling.custom) {
+		p->path = c->scratch;
+		return 0;
+	}
+	copy = strdup(c->scratch);
+	if (copy == NULL)
+		return -ENOMEM;
+	free((void *)(uintptr_t)p->path);
+	p->path = copy;
+	return 0;
 }
 
+int
+config_share_nothing(struct exec_config *c, struct err *e)
+{
+	int r = 0;
+
+	/* Under the preset open they are the host's anyway. */
+	if (c->preset == PRESET_OPEN)
+		return 0;
+	for (size_t i = 0; i < c->ceiling.path_count && r == 0; i++)
+		r = share_nothing(c, &c->paths[i]);
+	return r < 0 ? err_set(e, ENOMEM, "config") : 0;
+}
 void
 config_done(struct exec_config *c)
 {
@@ -227,6 +265,7 @@ config_done(struct exec_config *c)
 		free(c->workspaces[i].path);
 	for (size_t i = 0; i < PROTECTED_MAX; i++)
 		free(c->protected_paths[i]);
+	free(c->scratch);
 	free(c->env_packed);
 	free(c->home);
 }

@@ -35,6 +35,7 @@ struct exec_config {
 	size_t workspace_count;
 	char *protected_paths[PROTECTED_MAX]; /* owned */
 	size_t protected_count;
+	char *scratch;	     /* stands in for /tmp, owned; NULL: nothing does */
 	uint8_t *env_packed; /* owned; env borrows from it */
 	struct env_config env;
 	char *home; /* HOME of env's base, or where sessions have theirs */
@@ -61,8 +62,8 @@ must_use int config_take_policy(struct exec_config *c,
     const struct msg_exec_policy *m, struct err *e);
 /* For a host where no session can have directories of its own: the ceiling
  * gives no more to /tmp and /dev/shm, which are the host's then, than to what
- * is around them. */
-void config_share_nothing(struct exec_config *c);
+ * is around them; what it gave to /tmp it gives to scratch. 0 or -ENOMEM. */
+must_use int config_share_nothing(struct exec_config *c, struct err *e);
 void config_done(struct exec_config *c);
 
 #endif

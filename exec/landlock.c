@@ -264,19 +264,25 @@ allow_bare_plan(int ruleset, const struct plan *plan, uint64_t all)
 	return r;
 }
 
-/* A workspace can be read, wherever it lies, if the plan says so. */
+/* What is our own can be read, wherever it lies, if the plan says so. */
 static int
-allow_workspaces(int ruleset, const struct order *o)
+allow_own(int ruleset, const struct plan *plan, const char *path)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < o->workspace_count && r == 0; i++) {
-		const char *path = o->workspaces[i].path;
+	if (plan_access(plan, bytes_of(path)).access == PLAN_READ)
+		r = allow(ruleset, path, FS_READ);
+	return r < 0 && is_elsewhere(r) ? 0 : r;
+}
 
-		if (plan_access(o->plan, bytes_of(path)).access == PLAN_READ)
-			r = allow(ruleset, path, FS_READ);
-		r = r < 0 && is_elsewhere(r) ? 0 : r;
-	}
+static int
+allow_workspaces(int ruleset, const struct order *o)
+{
+	int r =
+	    o->scratch == NULL ? 0 : allow_own(ruleset, o->plan, o->scratch);
+
+	for (size_t i = 0; i < o->workspace_count && r == 0; i++)
+		r = allow_own(ruleset, o->plan, o->workspaces[i].path);
 	return r;
 }
 

@@ -65,6 +65,7 @@ struct order {
 	const struct plan *plan;
 	const struct workspace *workspaces;
 	size_t workspace_count;
+	const char *scratch; /* NULL: none */
 	/* The program's, in the order in which they are loaded. */
 	const struct sock_fprog *filters[ORDER_FILTERS];
 	size_t filter_count;

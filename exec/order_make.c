@@ -108,6 +108,7 @@ set_confinement(struct order_store *s, const struct order_source *from)
 	o->plan = from->plan;
 	o->workspaces = from->config->workspaces;
 	o->workspace_count = from->config->workspace_count;
+	o->scratch = from->config->scratch;
 	o->bare = from->probe->bare;
 	o->bounding = from->probe->bounding;
 	o->become = from->config->root && confined;

@@ -201,12 +201,13 @@ start_serve(struct channel *supervisor, struct exec_config *c, struct err *e)
 		return r;
 	if (probe.bare) {
 		probe_layers(&probe);
-		config_share_nothing(c);
+		r = config_share_nothing(c, e);
 	} else {
 		probe_run(&probe, c);
 		c->no_netns = !probe.netns;
 	}
-	r = probe_serves(&probe, c, e);
+	if (r == 0)
+		r = probe_serves(&probe, c, e);
 	if (r == 0) {
 		open_groups(&cgroups, c, &probe);
 		r = tell_ready(supervisor, c, &probe, namespaces, e);

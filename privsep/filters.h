@@ -20,5 +20,6 @@ extern const struct sock_fprog filter_child_no_attributes;
 extern const struct sock_fprog filter_child_bare;
 extern const struct sock_fprog filter_worker;
 extern const struct sock_fprog filter_http;
+extern const struct sock_fprog filter_sweeper;
 
 #endif

@@ -148,6 +148,7 @@ handover_exec(const struct server *s, struct channel *channel)
 	    .limits = view(&limits),
 	    .workspaces = view(&paths),
 	    .protected_paths = view(&read_only),
+	    .scratch = bytes_of(s->scratch == NULL ? "" : s->scratch),
 	    .env = view(&env)};
 
 	r = channel_send_exec_config(channel, &m, fds,

@@ -82,6 +82,26 @@ use_own_home(struct config *c, struct err *e)
 	return r;
 }
 
+/* Where no session can have a /tmp of its own, the server's programs have a
+ * directory of theirs in the host's. */
+static int
+use_scratch(struct opening *o, struct config *c, struct err *e)
+{
+	char text[64];
+	int r;
+
+	if ((o->server.lacks & ROLE_NS_MNT) == 0 || c->preset == PRESET_OPEN)
+		return 0;
+	r = scratch_make(&o->scratch, e);
+	(void)snprintf(text, sizeof text, "TMPDIR=%s", o->scratch.path);
+	if (r == 0)
+		r = config_set(c, CONFIG_PRESET, "env", "set", text, e);
+	(void)snprintf(text, sizeof text, "HOME=%s/home", o->scratch.path);
+	if (r == 0 && list_has(&c->env_set, BUILTIN_HOME))
+		r = config_set(c, CONFIG_PRESET, "env", "set", text, e);
+	return r;
+}
+
 static int
 open_workspaces(struct opening *o, struct config *c, struct err *e)
 {
@@ -218,8 +238,7 @@ fill_server(struct opening *o)
 	s->umask = get_umask();
 	s->landlock_abi = confine_landlock_abi();
 	s->userns = layer_try_userns() == 0;
-	if (s->config->degraded || s->config->preset == PRESET_OPEN)
-		s->lacks = layer_missing_namespaces();
+	s->scratch = o->scratch.path;
 }
 
 enum exit_code
@@ -236,8 +255,11 @@ opening_init(struct opening *o, struct config *c, const char *config_file,
 	    .null_fd = -1,
 	    .url_fd = -1};
 	buf_init(&o->host, 64);
+	scratch_init(&o->scratch);
+	if (c->degraded || c->preset == PRESET_OPEN)
+		o->server.lacks = layer_missing_namespaces();
 	if (check_rights(c, e) < 0 || use_own_home(c, e) < 0 ||
-	    open_workspaces(o, c, e) < 0)
+	    use_scratch(o, c, e) < 0 || open_workspaces(o, c, e) < 0)
 		return EXIT_USAGE;
 	if (open_binaries(o, e) < 0)
 		return EXIT_RUNTIME;
@@ -259,6 +281,7 @@ opening_done(struct opening *o)
 	if (o->url_fd >= 0 && ftruncate(o->url_fd, 0) < 0)
 		log_warn("url_file error=%s", strerrorname_np(errno));
 	fd_close(&o->url_fd);
+	scratch_done(&o->scratch);
 	fd_close(&o->listener_fd);
 	fd_close(&o->null_fd);
 	audit_close(&o->audit);

@@ -6,6 +6,7 @@
 #define SUPERVISOR_OPENING_H
 
 #include "supervisor/child_policy.h"
+#include "supervisor/scratch.h"
 #include "supervisor/supervisor.h"
 
 struct opening {
@@ -15,6 +16,7 @@ struct opening {
 	struct config_ceiling ceiling;
 	struct compiled *child; /* owned; NULL: the built-in filter */
 	struct audit audit;
+	struct scratch scratch;
 	struct listen_url address;
 	int listener_fd, null_fd;
 	int url_fd; /* -1: the URL goes to standard output */

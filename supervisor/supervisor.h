@@ -35,7 +35,8 @@ struct server {
 	/* Namespaces (ROLE_NS_*) that the host does not give, if the policy
 	 * does without them. */
 	uint32_t lacks;
-	bool probe; /* exec is to report and end: doctor */
+	const char *scratch; /* scratch.h; "" if there is none */
+	bool probe;	     /* exec is to report and end: doctor */
 };
 
 /*

@@ -60,6 +60,10 @@ function restricted(entries, network = 'restricted') {
 	};
 }
 
+const all = {
+	inherit: 'all', ignoreDefaultExcludes: true, exclude: [], set: {},
+	includeOnly: [],
+};
 const readOnly = () => restricted([{path: root, access: 'read'}]);
 const shell = (script, options = {}) =>
 	client.shell(script, {cwd: server.workspaceUri, ...options});
@@ -199,3 +203,29 @@ test('a whole tree ends, whatever became of it', {skip}, async () => {
 	assert.equal((await p.end()).exitCode, 137);
 	await until(5000, 'its end', () => !pids.some((pid) => isAlive(pid)));
 });
+
+test('programs have a HOME and a TMPDIR, which go with the server', {skip},
+	async () => {
+		const {stdout, stderr} = await shell('echo $TMPDIR; cd && pwd; ' +
+			'mktemp > /dev/null && echo made; umask 0; ' +
+			'mkdir -p a/b/c/d && echo > a/b/c/d/e; ln -s /etc link; ' +
+			'chmod 0 a/b/c; python3 -c "import os\n' +
+			'for i in range(200):\n os.mkdir(str(i)); os.chdir(str(i))"',
+			{envPolicy: all});
+		const [tmp, home, made] = stdout.trim().split('\n');
+		assert.equal(home, `${tmp}/home`, stderr);
+		assert.equal(made, 'made');
+		assert.match(tmp, /^\/tmp\/sallyport-\w{6}$/);
+		assert.equal(fs.statSync(tmp).mode & 0o7777, 0o700);
+		const info = await client.call('environment/info', {});
+		assert.equal(info.userHomeDir, fileUri(home));
+		assert.equal(info.tempDir, fileUri(tmp));
+		const options = {sandbox: readOnly(), envPolicy: all};
+		await denied('echo > $HOME/x', options);
+		assert.equal((await shell('cd && ls -d link', options))
+			.stdout, 'link\n');
+		const {pid} = server;
+		await server.stop();
+		await until(5000, 'its removal', () => !fs.existsSync(tmp));
+		assert.ok(!isAlive(pid));
+	});

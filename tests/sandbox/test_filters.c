@@ -57,6 +57,7 @@ static const struct filter filters[] = {
     {"child_no_attributes", &filter_child_no_attributes,
 	{"child_no_attributes"}},
     {"child_bare", &filter_child_bare, {"child_bare"}},
+    {"sweeper", &filter_sweeper, {"sweeper"}},
 };
 
 struct call {
@@ -370,6 +371,10 @@ static const struct argument_case argument_cases[] = {
     {"child_no_unix", EPERM, {SYS_socket, {AF_UNIX, SOCK_DGRAM, 0}}},
     {"child_no_unix", FREE, {SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0, NONE}}},
     {"child_no_unix", FREE, {SYS_socket, {AF_INET, SOCK_STREAM, 0}}},
+    {"sweeper", KILLED, {SYS_openat, {NONE, NONE, O_WRONLY, 0}}},
+    {"sweeper", KILLED, {SYS_openat, {NONE, NONE, O_CREAT, 0}}},
+    {"sweeper", KILLED, {452 /* fchmodat2 */, {NONE, NONE, 0755, 0}}},
+    {"sweeper", FREE, {SYS_openat, {NONE, NONE, O_DIRECTORY, 0}}},
     {"child_no_network", EPERM, {SYS_socket, {AF_INET, SOCK_DGRAM, 0}}},
     {"child_no_network", EPERM, {SYS_socket, {HIGH | AF_INET6, SOCK_DGRAM, 0}}},
     {"child_no_network", EPERM,
