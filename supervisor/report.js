@@ -114,7 +114,10 @@
 	});
 	matrix.addEventListener('focusout', hide);
 	addEventListener('scroll', () => {
-		if (shown)
+		const at = shown?.getBoundingClientRect();
+		if (at && (at.bottom < 0 || at.top > innerHeight))
+			hide();
+		else if (at)
 			place(shown);
 	}, {capture: true, passive: true});
 

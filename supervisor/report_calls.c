@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "policy/syscall_print.h"
+#include "supervisor/process_table.h"
 
 /* The number of a file of that name, which is added if it is new; or a
  * negative errno. */
@@ -123,19 +124,28 @@ add_custom(struct calls *all, const char *path, struct err *e)
 	return compile(f, e);
 }
 
+static int
+add(struct calls *all, const struct config *c, const struct policy_source *it,
+    struct err *e)
+{
+	if (c->child_policy != NULL && strcmp(it->role, "child") == 0)
+		return add_custom(all, c->child_policy, e);
+	return add_filter(all, it, e);
+}
+
 int
 calls_init(struct calls *all, const struct config *c, struct err *e)
 {
 	int r = 0;
 
 	*all = (struct calls){0};
+	for (const struct process_row *p = process_rows;
+	     p->name != NULL && r == 0; p++)
+		r = add(all, c, policy_source_find(p->name), e);
 	for (const struct policy_source *it = policy_sources;
-	     it->role != NULL && r == 0; it++) {
-		if (c->child_policy != NULL && strcmp(it->role, "child") == 0)
-			r = add_custom(all, c->child_policy, e);
-		else
-			r = add_filter(all, it, e);
-	}
+	     it->role != NULL && r == 0; it++)
+		if (process_row_find(it->role) == NULL)
+			r = add(all, c, it, e);
 	return r;
 }
 

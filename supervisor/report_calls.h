@@ -38,8 +38,9 @@ struct calls {
 	struct policy_file custom; /* of sandbox.child_policy */
 };
 
-/* Fill all from what is built in and c. Returns 0, or a negative errno with e;
- * calls_done is due in both cases. */
+/* Fill all from what is built in and c: the filters of process_table.h in its
+ * order, then those that stand before one of them. Returns 0, or a negative
+ * errno with e; calls_done is due in both cases. */
 must_use int calls_init(struct calls *all, const struct config *c,
     struct err *e);
 void calls_done(struct calls *all);

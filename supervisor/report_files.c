@@ -280,6 +280,11 @@ put_shown(struct html *h, const struct shown *s)
 		report_place(h, p->at);
 		html_put(h, "</p>\n");
 	}
+	if (s->in_force && s->ceiling.trouble.code != 0)
+		html_put(h,
+		    "<p class=\"trouble\">A server would not start with it "
+		    "here: %s</p>\n",
+		    s->ceiling.trouble.text);
 	put_rest(h, s);
 	html_put(h, "<h4>The most that any request can get</h4>\n");
 	put_tree(h, s, &s->ceiling.plan, "Files of the ceiling");

@@ -172,9 +172,10 @@ put_environment(struct html *h, const struct config *c)
 	    "from that and adds to it.</li>\n"
 	    "<li>Of the result every name is dropped that an entry of "
 	    "<code>env.scrub</code> matches: a word matches a part between two "
-	    "<code>_</code>, other entries are patterns or whole names.</li>\n"
-	    "<li>Unless an entry of <code>env.allow</code> matches the "
-	    "name.</li>\n<li>Never passed, whatever is said: ");
+	    "<code>_</code>, other entries are patterns or whole names. What "
+	    "an "
+	    "entry of <code>env.allow</code> matches stays.</li>\n"
+	    "<li>Never passed, whatever is said: ");
 	for (size_t i = 0; env_never[i] != NULL; i++)
 		html_put(h, "%s<code>%s</code>", i > 0 ? ", " : "",
 		    env_never[i]);

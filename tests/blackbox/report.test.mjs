@@ -194,8 +194,10 @@ test('the filters are those that policy show tells', own, () => {
 	assert.ok(rows.length >= 8);
 	assert.deepEqual(
 		rows.map((row) => [row.named('th')[0].text,
-			row.classed('figure')[0].text, row.classed('hash')[0].text]),
-		shown.filters.map((f) => [f.process, f.instructions, f.sha256]));
+			row.classed('figure')[0].text,
+			row.classed('hash')[0].text]).sort(),
+		shown.filters.map((f) => [f.process, f.instructions, f.sha256])
+			.sort());
 });
 
 /** The rules of a policy file, by a reader of our own. */
@@ -473,4 +475,7 @@ test('the host\'s layers are those of the doctor', own, () => {
 	assert.equal(missing.status, 0);
 	assert.match(parse(missing.stdout).byId('host').text,
 		/could not be asked: .*\/no\/such/);
+	assert.match(parse(missing.stdout).classed('in-force')[0].text,
+		/would not start with it here: .*\/no\/such/);
+	assert.doesNotMatch(stdout, /would not start/);
 });
