@@ -40,7 +40,7 @@
 	LAYER(LANDLOCK, "landlock", "Landlock", "a second hold on files",      \
 	    "boot with landlock among the lsm= modules")                       \
 	LAYER(SCOPE, "scope", "Landlock's scope of sockets (ABI 6)",           \
-	    "network: enabled",                                                \
+	    "network: enabled, and every command without namespaces",          \
 	    "run Linux 6.12 or newer, or set profile.network=restricted or "   \
 	    "sandbox.degraded=allow")                                          \
 	LAYER(VIEWS, "views", "mounts of a program's own",                     \

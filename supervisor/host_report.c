@@ -5,7 +5,8 @@
 
 #include "privsep/layer.h"
 
-#define UNTRIED "untried"
+#define REMEDY_MAX (LAYER_USERNS_WHY_MAX + 64)
+#define UNTRIED	   "untried"
 
 static const struct {
 	const char *key, *words;
@@ -94,19 +95,23 @@ host_judge(const struct host *h)
 
 /* What to change; user namespaces have switches of their own. */
 static const char *
-remedy_of(uint32_t layer, char why[LAYER_USERNS_WHY_MAX])
+remedy_of(const struct host *h, uint32_t layer, char out[REMEDY_MAX])
 {
+	char why[LAYER_USERNS_WHY_MAX];
+
 	if (layer != LAYER_USERNS)
 		return layer_row(layer)->remedy;
 	layer_userns_why(why);
-	return why;
+	(void)snprintf(out, REMEDY_MAX, "%s%s", why,
+	    h->root ? "" : ", start as root, or set sandbox.degraded=allow");
+	return out;
 }
 
 static int
 put_layer(const struct host *h, uint32_t layer, struct buf *out)
 {
 	const struct layer_row *row = layer_row(layer);
-	char value[HOST_VALUE_MAX], why[LAYER_USERNS_WHY_MAX];
+	char value[HOST_VALUE_MAX], why[REMEDY_MAX];
 
 	value_of(h, row->key, value);
 	if (is_good(value) && layer == LAYER_LANDLOCK)
@@ -120,7 +125,7 @@ put_layer(const struct host *h, uint32_t layer, struct buf *out)
 	    "missing  %s (%s)\n         needed by %s\n         to change it: "
 	    "%s\n",
 	    row->words, strcmp(value, "0") == 0 ? "not in this kernel" : value,
-	    row->needed_by, remedy_of(layer, why));
+	    row->needed_by, remedy_of(h, layer, why));
 }
 
 /* The words of the layer with that key, or the key itself. */
@@ -153,7 +158,7 @@ static void
 fill_layer(const struct host *h, uint32_t layer, struct host_item *out)
 {
 	const struct layer_row *row = layer_row(layer);
-	char why[LAYER_USERNS_WHY_MAX];
+	char why[REMEDY_MAX];
 
 	value_of(h, row->key, out->value);
 	out->name = row->words;
@@ -164,7 +169,7 @@ fill_layer(const struct host *h, uint32_t layer, struct host_item *out)
 	out->state = strcmp(out->value, UNTRIED) == 0 ? UNTRIED : "missing";
 	if (strcmp(out->value, UNTRIED) != 0)
 		(void)snprintf(out->remedy, sizeof out->remedy, "%s",
-		    remedy_of(layer, why));
+		    remedy_of(h, layer, why));
 }
 
 static void
@@ -235,7 +240,7 @@ put_layer_json(const struct host *h, uint32_t layer, const char *comma,
     struct buf *out)
 {
 	const struct layer_row *row = layer_row(layer);
-	char value[HOST_VALUE_MAX], why[LAYER_USERNS_WHY_MAX];
+	char value[HOST_VALUE_MAX], why[REMEDY_MAX];
 	bool good;
 
 	value_of(h, row->key, value);
@@ -245,7 +250,7 @@ put_layer_json(const struct host *h, uint32_t layer, const char *comma,
 	    "\"needed\":%s,\"needed_by\":\"%s\",\"change\":%s%s%s}",
 	    comma, row->key, row->words, good ? "true" : "false", value,
 	    is_needed(h, layer) ? "true" : "false", row->needed_by,
-	    good ? "" : "\"", good ? "null" : remedy_of(layer, why),
+	    good ? "" : "\"", good ? "null" : remedy_of(h, layer, why),
 	    good ? "" : "\"");
 }
 

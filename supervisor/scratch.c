@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "privsep/filters.h"
@@ -158,6 +159,9 @@ start_sweeper(struct scratch *s, struct err *e)
 	if (top < 0 || pipe2(ends, O_CLOEXEC) < 0)
 		return err_errno(e, errno, "open %s", s->path);
 	pid = fork();
+	/* Nobody's child: the server waits for the end of all of its own. */
+	if (pid == 0 && fork() != 0)
+		_exit(0);
 	if (pid == 0) {
 		/* Above the two that it is to have. */
 		int high = fcntl(top, F_DUPFD_CLOEXEC, 5);
@@ -169,7 +173,9 @@ start_sweeper(struct scratch *s, struct err *e)
 	}
 	(void)close(ends[0]);
 	s->life = ends[1];
-	return pid < 0 ? err_errno(e, errno, "fork") : 0;
+	if (pid < 0 || waitpid(pid, NULL, 0) < 0)
+		return err_errno(e, errno, "fork");
+	return 0;
 }
 
 void

@@ -186,7 +186,8 @@ for (const [name, who] of whos)
 				assert.deepEqual(refusal.data, {
 					kind: 'sandboxUnavailable', stage: 'host', errno: 95,
 					feature: 'Landlock\'s scope of sockets (ABI 6)',
-					needed_by: 'network: enabled',
+					needed_by: 'network: enabled, and every command without ' +
+						'namespaces',
 				});
 				const restricted = await client.start(['/bin/echo', 'ok'],
 					{sandbox: restricting});
@@ -218,6 +219,42 @@ for (const [name, who] of whos) {
 			assert.equal(report.exit, exit);
 		});
 }
+
+/** Whether a server comes to serve, and its commands run. */
+async function serves(layer, who, degraded) {
+	try {
+		await serving(layer, who, {set: {'sandbox.degraded': degraded}},
+			async (server, client) => {
+				assert.equal((await client.shell('echo ok')).stdout, 'ok\n');
+			});
+		return true;
+	} catch (e) {
+		assert.match(e.message, /"code":3/);
+		return false;
+	}
+}
+
+// The layers that are missing, and whether the preset workspace is served to
+// root and to a user, each if that is refused and if that is allowed.
+for (const [layer, root, user] of [
+	['userns', [true, true], [false, true]],
+	['userns landlock=5', [true, true], [false, false]],
+	['netns', [false, true], [false, true]],
+	['proc', [false, true], [false, true]],
+	['netns proc landlock', [false, true], [false, true]],
+	['linux-6.1', [true, true], [true, true]],
+])
+	for (const [name, who] of whos)
+		for (const [i, degraded] of ['refuse', 'allow'].entries())
+			test(`what the doctor says is so without ${layer}, ${degraded}, ` +
+				`for ${name}`, {skip}, async () => {
+				const want = (who === '' ? root : user)[i];
+				const {exit, services} = doctor(layer, who,
+					['--set', `sandbox.degraded=${degraded}`]);
+				assert.equal(services['preset.workspace'] === true, want);
+				assert.equal(exit, want ? 1 : 2);
+				assert.equal(await serves(layer, who, degraded), want);
+			});
 
 test('the doctor knows what root can do without user namespaces', {skip}, () => {
 	const report = doctor('userns', '');
