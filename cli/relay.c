@@ -402,6 +402,9 @@ relay_loop(struct relay *r, struct err *e)
 {
 	int n = send_size(r, e);
 
+	/* What came with the answer to the start wakes nobody any more. */
+	if (n == 0)
+		n = take_messages(r, e);
 	while (n == 0 && !is_done(r)) {
 		n = update_watches(r, e);
 		if (n < 0)
