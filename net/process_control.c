@@ -81,6 +81,11 @@ write_to(struct connection *c, const struct rpc_id *id, struct process *p,
 		return;
 	}
 	r = input_write(&p->input, data);
+	if (r == -ENOBUFS) {
+		rpc_error(c, id, RPC_INVALID_REQUEST,
+		    "busy: limits.message_budget is used up; try again later");
+		return;
+	}
 	if (r == -EMSGSIZE || r == -ENOMEM) {
 		busy_writing(c, id);
 		return;

@@ -96,6 +96,24 @@ stream_resume(struct stream *s)
 		net_stop(n, 1);
 }
 
+/* Count what is queued, and len more that are to be. 0 or -ENOBUFS. */
+static int
+charge(struct input *in, size_t len)
+{
+	struct net *n = in->process->session->net;
+	uint64_t all = in->queue.len + len;
+	uint64_t want = all > INPUT_FREE ? all - INPUT_FREE : 0;
+	int r = 0;
+
+	if (want > in->charged)
+		r = net_charge(n, want - in->charged);
+	else
+		net_release(n, in->charged - want);
+	if (r == 0)
+		in->charged = want;
+	return r;
+}
+
 /* Write from the front of the queue. Returns 0, also if some is left; -EPIPE
  * when there is no reader any more. */
 static int
@@ -126,6 +144,8 @@ settle(struct input *in, int r)
 		input_close(in);
 		return;
 	}
+	/* It has become no longer, so this cannot fail. */
+	(void)!charge(in, 0);
 	if (in->queue.len == 0)
 		buf_done(&in->queue);
 	if (poller_watch(n->poller, &in->watch, events) < 0)
@@ -157,7 +177,12 @@ input_write(struct input *in, struct bytes data)
 
 	if (!in->open || in->close_when_empty)
 		return -EPIPE;
-	r = buf_put(&in->queue, data.data, data.len);
+	r = charge(in, data.len);
+	if (r == 0) {
+		r = buf_put(&in->queue, data.data, data.len);
+		if (r < 0)
+			(void)!charge(in, 0);
+	}
 	if (r < 0)
 		return r;
 	r = flush(in);
@@ -182,5 +207,6 @@ input_close(struct input *in)
 	poller_forget(in->process->session->net->poller, &in->watch);
 	(void)close(in->watch.fd);
 	buf_done(&in->queue);
+	(void)!charge(in, 0);
 	in->open = false;
 }

@@ -33,15 +33,21 @@ struct input {
 	struct watch watch;
 	struct process *process;
 	struct buf queue; /* what the child has not read yet */
+	uint64_t charged; /* of it, on limits.message_budget */
 	bool open, close_when_empty;
 };
+
+/* Bytes of a queue that do not count on limits.message_budget, like those of a
+ * small message: as much as a pipe holds. */
+#define INPUT_FREE (64u * 1024u)
 
 /* Write to fd (taken, non-blocking). queue_max is bytes. */
 void input_open(struct input *in, struct process *p, int fd, size_t queue_max);
 /*
  * Write data, as much as the child takes now, the rest later. Returns 0;
  * -EPIPE if the reading end is closed; -EMSGSIZE if the queue would pass its
- * maximum, -ENOMEM: nothing was written then.
+ * maximum, -ENOBUFS if limits.message_budget is used up, -ENOMEM: nothing was
+ * written then.
  */
 must_use int input_write(struct input *in, struct bytes data);
 /* End of input once the queue is written. */

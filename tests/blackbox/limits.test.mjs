@@ -113,6 +113,41 @@ limited('queued_write_max bytes are held for a process that does not read',
 		await client.status();
 	});
 
+limited('message_budget holds what processes do not read, of all together',
+	{message_budget: 1048576}, async (server) => {
+		const client = await server.connect();
+		const piece = 'x'.repeat(40000);
+		const idle = await Promise.all([...Array(12)].map(() =>
+			client.start(['/bin/sleep', '100'], {pipeStdin: true})));
+		// A pipe and the free part of each queue take 128 KiB; the rest
+		// counts, 192 KiB of each.
+		const fill = async (process) => {
+			for (let i = 0; i < 8; i++) {
+				try {
+					await process.write(piece);
+				} catch (e) {
+					assert.equal(e.code, -32600);
+					assert.match(e.text, /busy.*message_budget/);
+					return false;
+				}
+			}
+			return true;
+		};
+		const written = [];
+		for (const process of idle)
+			written.push(await fill(process));
+		assert.ok(written.some((all) => all), 'none got all of it');
+		assert.ok(written.some((all) => !all), 'nothing was bounded');
+		// What they free is there for others.
+		await Promise.all(idle.map(async (process) => {
+			await process.terminate();
+			await process.end();
+		}));
+		const last = await client.start(['/bin/sleep', '100'],
+			{pipeStdin: true});
+		assert.equal(await fill(last), true);
+	});
+
 limited('message_budget: large messages beyond it hurt their sender alone',
 	{message_budget: 1048576}, async (server) => {
 		const [big, other] = [await server.connect(), await server.connect()];
