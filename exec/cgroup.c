@@ -17,124 +17,12 @@
 #define TRIES	 10
 #define PAUSE_NS 10000000 /* 10 ms */
 
-/* The time in which a share of the CPUs is used up: microseconds. */
-#define CPU_PERIOD_US 100000
-
-static bool
-has_total(const struct cgroup_totals *t)
-{
-	return t->memory > 0 || t->processes > 0 || t->cpu_percent > 0;
-}
-
-static struct cgroup_totals
-session_totals(const struct limits *l)
-{
-	return (struct cgroup_totals){.memory = l->session_memory_total,
-	    .processes = l->session_processes_total,
-	    .cpu_percent = l->session_cpu_percent};
-}
-
-static struct cgroup_totals
-command_totals(const struct limits *l)
-{
-	return (struct cgroup_totals){.memory = l->child_memory_total,
-	    .processes = l->child_processes_total};
-}
-
-bool
-cgroup_wanted(const struct limits *l)
-{
-	const struct cgroup_totals session = session_totals(l);
-	const struct cgroup_totals command = command_totals(l);
-
-	return has_total(&session) || has_total(&command);
-}
-
-/* --- limits --------------------------------------------------------------- */
-
-/* Swap counts as memory in both versions. */
-static int
-set_memory(int dir, bool v2, uint64_t bytes)
-{
-	int r;
-
-	if (v2) {
-		r = cgroup_file_limit(dir, "memory.max", bytes);
-		return r < 0 ? r
-			     : cgroup_file_limit_if(dir, "memory.swap.max", 0);
-	}
-	r = cgroup_file_limit(dir, "memory.limit_in_bytes", bytes);
-	return r < 0 ? r
-		     : cgroup_file_limit_if(dir, "memory.memsw.limit_in_bytes",
-			   bytes);
-}
-
-static int
-set_cpu(int dir, bool v2, uint64_t percent)
-{
-	uint64_t quota = percent * (CPU_PERIOD_US / 100);
-	char text[48];
-	int r;
-
-	if (v2) {
-		(void)snprintf(text, sizeof text, "%llu %d",
-		    (unsigned long long)quota, CPU_PERIOD_US);
-		return raw_write_file_at(dir, "cpu.max", text);
-	}
-	r = cgroup_file_limit(dir, "cpu.cfs_period_us", CPU_PERIOD_US);
-	return r < 0 ? r : cgroup_file_limit(dir, "cpu.cfs_quota_us", quota);
-}
-
-static int
-set_totals(const struct cgroup_tree *t, const struct cgroup *g,
-    const struct cgroup_totals *totals)
-{
-	int r = 0;
-
-	if (totals->memory > 0)
-		r = set_memory(g->dir[t->memory], t->memory == CGROUP_V2,
-		    totals->memory);
-	if (r == 0 && totals->processes > 0)
-		r = cgroup_file_limit(g->dir[t->processes], "pids.max",
-		    totals->processes);
-	if (r == 0 && totals->cpu_percent > 0)
-		r = set_cpu(g->dir[t->cpu], t->cpu == CGROUP_V2,
-		    totals->cpu_percent);
-	return r;
-}
-
-/* "+memory +pids": what version 2 has to hand down; "" if nothing. */
-static void
-put_words(const struct cgroup_tree *t, char out[CGROUP_WORDS_MAX])
-{
-	const struct {
-		const char *word;
-		bool wanted;
-	} rows[] = {
-	    {"+memory", t->memory == CGROUP_V2 &&
-			    (t->session.memory > 0 || t->command.memory > 0)},
-	    {"+pids",
-		t->processes == CGROUP_V2 &&
-		    (t->session.processes > 0 || t->command.processes > 0)},
-	    {"+cpu", t->cpu == CGROUP_V2 && t->session.cpu_percent > 0},
-	};
-
-	out[0] = '\0';
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		size_t used = strlen(out);
-
-		if (rows[i].wanted)
-			(void)snprintf(out + used, CGROUP_WORDS_MAX - used,
-			    "%s%s", used == 0 ? "" : " ", rows[i].word);
-	}
-}
-
 static int
 hand_down(const struct cgroup_tree *t, int dir)
 {
 	char words[CGROUP_WORDS_MAX];
 
-	put_words(t, words);
+	cgroup_totals_words(&t->session, &t->command, &t->carriers, words);
 	return words[0] == '\0'
 		   ? 0
 		   : raw_write_file_at(dir, "cgroup.subtree_control", words);
@@ -191,20 +79,21 @@ make(const struct cgroup_tree *t, const int parent[CGROUP_HIERARCHIES],
 		r = g->dir[h] < 0 ? g->dir[h] : 0;
 	}
 	if (r == 0)
-		r = set_totals(t, g, totals);
+		r = cgroup_totals_set(totals, &t->carriers, g->dir);
 	if (r < 0) {
 		cgroup_drop(parent, g);
 		return r;
 	}
-	if (g->dir[t->memory] >= 0)
-		oom_open_in(&g->oom, g->dir[t->memory], t->memory == CGROUP_V2);
+	if (g->dir[t->carriers.memory] >= 0)
+		oom_open_in(&g->oom, g->dir[t->carriers.memory],
+		    t->carriers.memory == CGROUP_V2);
 	return 0;
 }
 
 bool
 cgroup_has_members(const struct cgroup_tree *t)
 {
-	return cgroup_tree_is_open(t) && has_total(&t->command);
+	return cgroup_tree_is_open(t) && cgroup_totals_any(&t->command);
 }
 
 int
@@ -240,7 +129,7 @@ cgroup_make_member(const struct cgroup_tree *t, const struct cgroup *session,
 	(void)snprintf(g->name, sizeof g->name, "%u", number);
 	r = make(t, session->dir, limited ? &t->command : &none, g);
 	/* All of it goes together; later kernels of version 2 have that. */
-	if (r == 0 && limited && t->memory == CGROUP_V2 &&
+	if (r == 0 && limited && t->carriers.memory == CGROUP_V2 &&
 	    t->command.memory > 0)
 		r = cgroup_file_limit_if(g->dir[CGROUP_V2], "memory.oom.group",
 		    1);
@@ -271,7 +160,7 @@ cgroup_kill(const struct cgroup *g)
 uint64_t
 cgroup_refused_forks(const struct cgroup_tree *t, const struct cgroup *g)
 {
-	int dir = g->dir[t->processes];
+	int dir = g->dir[t->carriers.processes];
 	char text[CGROUP_FILE_MAX];
 	uint64_t count;
 
@@ -298,47 +187,6 @@ bool
 cgroup_tree_is_open(const struct cgroup_tree *t)
 {
 	return t->name[0] != '\0';
-}
-
-/* Two controllers that are mounted as one have one group. */
-static enum cgroup_hierarchy
-first_with(const struct cgroup_places *p, enum cgroup_hierarchy h)
-{
-	size_t i = 0;
-
-	while (p->path[i] == NULL || strcmp(p->path[i], p->path[h]) != 0)
-		i++;
-	return (enum cgroup_hierarchy)i;
-}
-
-/* Where a controller is set: in version 1 if it is there. */
-static int
-choose(const struct cgroup_places *p, enum cgroup_hierarchy v1, bool wanted,
-    bool use[CGROUP_HIERARCHIES], enum cgroup_hierarchy *out)
-{
-	*out = p->path[v1] != NULL ? first_with(p, v1) : CGROUP_V2;
-	if (!wanted)
-		return 0;
-	if (p->path[*out] == NULL)
-		return -EOPNOTSUPP;
-	use[*out] = true;
-	return 0;
-}
-
-static int
-choose_all(struct cgroup_tree *t, const struct cgroup_places *p,
-    bool use[CGROUP_HIERARCHIES])
-{
-	bool memory = t->session.memory > 0 || t->command.memory > 0;
-	bool processes = t->session.processes > 0 || t->command.processes > 0;
-	int r = choose(p, CGROUP_V1_MEMORY, memory, use, &t->memory);
-
-	if (r == 0)
-		r = choose(p, CGROUP_V1_PIDS, processes, use, &t->processes);
-	if (r == 0)
-		r = choose(p, CGROUP_V1_CPU, t->session.cpu_percent > 0, use,
-		    &t->cpu);
-	return r;
 }
 
 static int
@@ -389,7 +237,7 @@ open_hierarchy(struct cgroup_tree *t, size_t h, char *path)
 	char words[CGROUP_WORDS_MAX];
 	int r = open_base(t, h, path);
 
-	put_words(t, words);
+	cgroup_totals_words(&t->session, &t->command, &t->carriers, words);
 	if (r == 0 && h == CGROUP_V2 && words[0] != '\0')
 		r = cgroup_unified_enable(&t->unified, t->base[h], words);
 	if (r == 0)
@@ -452,7 +300,8 @@ cgroup_tree_open_at(struct cgroup_tree *t, const struct cgroup_places *p,
     struct err *e)
 {
 	bool use[CGROUP_HIERARCHIES] = {false};
-	int r = choose_all(t, p, use);
+	int r = cgroup_carriers_choose(&t->carriers, p, &t->session,
+	    &t->command, use);
 
 	if (r < 0)
 		return err_errno(e, -r, "a controller is missing");
@@ -498,8 +347,8 @@ cgroup_tree_open(struct cgroup_tree *t, const struct limits *l, struct err *e)
 	struct cgroup_places p;
 	int r = cgroup_places_read(&p);
 
-	t->session = session_totals(l);
-	t->command = command_totals(l);
+	t->session = cgroup_totals_session(l);
+	t->command = cgroup_totals_command(l);
 	r = r < 0 ? err_errno(e, -r, "tables of control groups")
 		  : cgroup_tree_open_at(t, &p, e);
 	cgroup_places_done(&p);

@@ -14,23 +14,16 @@
 #include "base/limits.h"
 #include "exec/cgroup_place.h"
 #include "exec/cgroup_sweep.h"
+#include "exec/cgroup_totals.h"
 #include "exec/cgroup_unified.h"
 #include "exec/oom.h"
-
-/* 0: no such total. */
-struct cgroup_totals {
-	uint64_t memory;      /* bytes */
-	uint64_t processes;   /* threads too */
-	uint64_t cpu_percent; /* of one CPU */
-};
 
 struct cgroup_tree {
 	/* Our current group, and ours in it; owned, -1 where none is used. */
 	int base[CGROUP_HIERARCHIES], dir[CGROUP_HIERARCHIES];
 	char name[CGROUP_NAME_MAX]; /* of ours */
 	struct cgroup_totals session, command;
-	/* What each controller is set in. */
-	enum cgroup_hierarchy memory, processes, cpu;
+	struct cgroup_carriers carriers;
 	struct cgroup_unified unified;
 };
 
@@ -40,9 +33,6 @@ struct cgroup {
 	char name[16];
 	struct oom oom; /* ends for want of memory in this group itself */
 };
-
-/* Whether the configuration asks for a total of sessions, or of commands. */
-bool cgroup_wanted(const struct limits *l);
 
 void cgroup_tree_init(struct cgroup_tree *t);
 

@@ -10,11 +10,10 @@
 #include <stddef.h>
 
 #include "base/cleanup.h"
+#include "exec/cgroup_totals.h"
 
 /* The group that our processes move to. */
-#define CGROUP_ROLES	 "sallyport-roles"
-/* "+memory +pids +cpu", its NUL included. */
-#define CGROUP_WORDS_MAX 64
+#define CGROUP_ROLES "sallyport-roles"
 
 struct cgroup_unified {
 	int base;			/* borrowed */

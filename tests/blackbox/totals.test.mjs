@@ -308,6 +308,48 @@ test('a killed server\'s groups go with the next one, a living one\'s stay',
 		}
 	});
 
+test('a user is held to totals in groups that were given to it',
+	{skip: asked.user.skip}, async () => {
+		const workspace = freshDirectory();
+		fs.chownSync(workspace, USER, USER);
+		const options = {
+			command: `${asked.user.launch}${binary} serve ` +
+				'--workspace {workspace}',
+			workspace, keep: true,
+		};
+		await serving({
+			'limits.child_memory_total': '64M',
+			'limits.session_processes_total': '8',
+		}, async (client, server) => {
+			assert.match(server.stderr, /limits=cgroup/);
+			const hogged = await finish(await client.start(sh(hog)));
+			assert.match(hogged.failure, /memory/);
+			const crowded = await finish(await client.start(sh(crowd(7))));
+			assert.match(crowded.failure, /processes/);
+		}, options);
+		fs.rmSync(workspace, {recursive: true});
+	});
+
+test('an exec that died leaves no group behind', {skip}, async () => {
+	const server = await Server.start({command: serve, set: total});
+	try {
+		const before = groups();
+		const client = await server.connect();
+		await client.start(sh('sleep 60'));
+		process.kill(await server.role('exec'), 'SIGKILL');
+		await client.closed;
+		await until(10000, 'another exec', async () => {
+			const next = await server.connect();
+			return (await next.shell('echo again')).stdout === 'again\n';
+		});
+		const now = groups();
+		assert.equal(now.length, before.length);
+		assert.ok(now.every((dir) => !before.includes(dir)));
+	} finally {
+		await server.stop();
+	}
+});
+
 test('totals that the host cannot give are refused', {skip: lackSkip},
 	async () => {
 		const workspace = freshDirectory();
