@@ -47,6 +47,23 @@ test('check tells every mistake with its line', {skip: foreignSkip}, () => {
 	}
 });
 
+test('check tells every mistake of a configuration with its line',
+	{skip: foreignSkip}, () => {
+		const dir = path.join(source, 'tests/data/config');
+		const bad = fs.readdirSync(dir).filter((f) => /^bad-.*\.conf$/.test(f));
+
+		assert.ok(bad.length >= 60);
+		for (const name of bad) {
+			const {status, stderr} = policy(['check', name], {cwd: dir});
+			const want = fs.readFileSync(
+				path.join(dir, name.replace('.conf', '.want')), 'utf8');
+
+			assert.equal(stderr, want, name);
+			assert.match(want, new RegExp(`^${name}:\\d+: `, 'm'), name);
+			assert.equal(status, 1, name);
+		}
+	});
+
 test('check finds nothing in what is shipped', {skip: foreignSkip}, () => {
 	const dir = path.join(source, 'policy/syscalls');
 	const shipped = fs.readdirSync(dir)
@@ -418,6 +435,21 @@ test('diff knows of every key what makes it wider', {skip: foreignSkip}, () => {
 	}
 	assert.doesNotMatch(policy(['diff', 'a.conf', 'b.conf']).stdout, /A=1/);
 });
+
+test('the filters of exec and the supervisor contain those below',
+	{skip: foreignSkip}, () => {
+		const dir = files({});
+
+		for (const name of ['supervisor', 'exec', 'child'])
+			fs.writeFileSync(path.join(dir, `${name}.policy`),
+				policy(['export', '--text', name]).stdout);
+		for (const pair of [['exec', 'child'], ['supervisor', 'exec'],
+			['supervisor', 'child']]) {
+			const got = policy(['diff', ...pair.map((n) => `${n}.policy`)],
+				{cwd: dir});
+			assert.equal(got.status, 0, got.stdout + got.stderr);
+		}
+	});
 
 test('export --text is a policy that allows the same', {skip: foreignSkip}, () => {
 	const dir = files({});
