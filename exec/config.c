@@ -1,6 +1,7 @@
 #include "exec/config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -157,9 +158,6 @@ config_take(struct exec_config *c, struct msg *m, struct err *e)
 	const struct msg_exec_config *b = &m->u.exec_config;
 	int r;
 
-	*c = (struct exec_config){0};
-	for (size_t i = 0; i < WORKSPACES_MAX; i++)
-		c->workspaces[i].fd = -1;
 	r = take_words(c, b, e);
 	if (r == 0)
 		r = take_workspaces(c, m, e);
@@ -253,9 +251,87 @@ config_share_nothing(struct exec_config *c, struct err *e)
 		r = share_nothing(c, &c->paths[i]);
 	return r < 0 ? err_set(e, ENOMEM, "config") : 0;
 }
-void
-config_done(struct exec_config *c)
+
+struct exec_config *
+config_new(void)
 {
+	struct exec_config *c = calloc(1, sizeof *c);
+
+	if (c == NULL)
+		return NULL;
+	c->users = 1;
+	c->http.binary_fd = -1;
+	for (size_t i = 0; i < WORKSPACES_MAX; i++)
+		c->workspaces[i].fd = -1;
+	return c;
+}
+
+struct exec_config *
+config_hold(struct exec_config *c)
+{
+	c->users++;
+	return c;
+}
+
+int
+config_take_http(struct exec_config *c, struct msg *msg, struct err *e)
+{
+	const struct msg_exec_http *m = &msg->u.exec_http;
+	struct http_plan *p = &c->http;
+
+	if (p->binary_fd >= 0)
+		return err_set(e, EPROTO, "http again");
+	p->policy = malloc(m->policy.len + 1);
+	if (p->policy == NULL)
+		return err_set(e, ENOMEM, "http");
+	memcpy(p->policy, m->policy.data, m->policy.len);
+	p->policy_len = m->policy.len;
+	p->uid = m->uid;
+	p->gid = m->gid;
+	p->binary_fd = msg_take_fd(msg, 0);
+	return 0;
+}
+
+static bool
+has_same_places(const struct exec_config *a, const struct exec_config *b)
+{
+	if (a->workspace_count != b->workspace_count ||
+	    a->uid_base != b->uid_base ||
+	    a->limits.sessions_max != b->limits.sessions_max)
+		return false;
+	for (size_t i = 0; i < a->workspace_count; i++)
+		if (strcmp(a->workspaces[i].path, b->workspaces[i].path) != 0)
+			return false;
+	return true;
+}
+
+int
+config_follow(struct exec_config *c, const struct exec_config *now,
+    struct err *e)
+{
+	if (!has_same_places(c, now))
+		return err_set(e, EINVAL, "config: needs a new start");
+	for (size_t i = 0; i < c->workspace_count; i++) {
+		struct workspace *w = &c->workspaces[i];
+		int fd = fcntl(now->workspaces[i].fd, F_DUPFD_CLOEXEC, 3);
+
+		if (fd < 0)
+			return err_errno(e, errno, "config");
+		fd_close(&w->fd);
+		w->fd = fd;
+		w->uid = now->workspaces[i].uid;
+		w->gid = now->workspaces[i].gid;
+	}
+	return 0;
+}
+
+void
+config_drop(struct exec_config *c)
+{
+	if (c == NULL || --c->users > 0)
+		return;
+	fd_close(&c->http.binary_fd);
+	free(c->http.policy);
 	if (c->ceiling.custom)
 		ceiling_free(&c->ceiling);
 	free(c->child_filter.filter);
@@ -268,4 +344,5 @@ config_done(struct exec_config *c)
 	free(c->scratch);
 	free(c->env_packed);
 	free(c->home);
+	free(c);
 }

@@ -20,8 +20,19 @@ struct workspace {
 	gid_t gid;
 };
 
+/* What EXEC_HTTP said. */
+struct http_plan {
+	int binary_fd; /* owned; -1: the policy has no http */
+	uid_t uid;     /* 0: not started as root */
+	gid_t gid;
+	uint8_t *policy; /* owned; packed */
+	size_t policy_len;
+};
+
+/* Sessions keep the one that they began with. */
 struct exec_config {
-	bool root; /* exec was started as uid 0 */
+	unsigned int users; /* config_drop frees it at 0 */
+	bool root;	    /* exec was started as uid 0 */
 	enum preset preset;
 	enum network network; /* open: always enabled */
 	uint32_t flags;	      /* EXEC_FLAG_* */
@@ -43,6 +54,7 @@ struct exec_config {
 	struct decide_ceiling ceiling; /* custom: its paths are owned */
 	/* In the place of the programs' built-in filter; len 0: none. */
 	struct sock_fprog child_filter; /* owned */
+	struct http_plan http;
 };
 
 /* How many host ids from uid_base on are used for sessions: see executor.h. */
@@ -51,10 +63,15 @@ struct exec_config {
 /* Where a session's home directory is. */
 #define SESSION_HOME "/tmp/home"
 
+/* An empty one with one user; NULL when out of memory. */
+struct exec_config *config_new(void);
+struct exec_config *config_hold(struct exec_config *c);
+/* One user less; NULL is fine. */
+void config_drop(struct exec_config *c);
+
 /*
  * Decode m into *c, which takes its descriptors, and check it. Returns 0, or
- * -EPROTO, -EINVAL or -ENOMEM with e. Release c with config_done in any case.
- */
+ * -EPROTO, -EINVAL or -ENOMEM with e. */
 must_use int config_take(struct exec_config *c, struct msg *m, struct err *e);
 
 /* The same for EXEC_POLICY, which takes the place of a part of *c. */
@@ -64,6 +81,15 @@ must_use int config_take_policy(struct exec_config *c,
  * gives no more to /tmp and /dev/shm, which are the host's then, than to what
  * is around them; what it gave to /tmp it gives to scratch. 0 or -ENOMEM. */
 must_use int config_share_nothing(struct exec_config *c, struct err *e);
-void config_done(struct exec_config *c);
+/* EXEC_HTTP, whose descriptor *c takes. The same errors. */
+must_use int config_take_http(struct exec_config *c, struct msg *m,
+    struct err *e);
+/*
+ * Let c, for the sessions to come, have the workspaces of now as exec has
+ * opened them. Returns 0; -EINVAL with e if c has others, or another number of
+ * ids; or a negative errno with e.
+ */
+must_use int config_follow(struct exec_config *c, const struct exec_config *now,
+    struct err *e);
 
 #endif

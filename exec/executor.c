@@ -178,8 +178,11 @@ supervisor_dispatch(struct executor *x, struct msg *m, struct err *e)
 {
 	if (m->type == MSG_NET_ATTACH)
 		return on_net_attach(x, m, e);
-	if (m->type == MSG_EXEC_HTTP)
-		return executor_on_exec_http(x, m, e);
+	if (m->type == MSG_EXEC_CONFIG || m->type == MSG_EXEC_POLICY ||
+	    m->type == MSG_EXEC_HTTP)
+		return executor_on_new_config(x, m, e);
+	if (m->type == MSG_EXEC_APPLY)
+		return executor_on_exec_apply(x, m, e);
 	if (m->type == MSG_NET_GONE)
 		on_net_gone(x, m);
 	else if (m->type == MSG_EXEC_STOP)
@@ -305,7 +308,6 @@ executor_init(struct executor *x, struct channel *supervisor)
 	LIST_INIT(&x->peers);
 	LIST_INIT(&x->leases);
 	LIST_INIT(&x->https);
-	x->http_plan.binary_fd = -1;
 	x->supervisor = supervisor;
 	x->supervisor_source = (struct source){.fd = channel_fd(supervisor),
 	    .ready = supervisor_ready};
@@ -342,6 +344,8 @@ executor_done(struct executor *x)
 	free(x->sessions);
 	/* Before the channel: at its end the supervisor kills us. */
 	cgroup_tree_close(x->cgroups);
+	config_drop(x->next);
+	config_drop(x->config);
 	channel_free(x->supervisor);
 	fd_close(&x->epfd);
 }
@@ -358,10 +362,10 @@ tell_stopped(struct executor *x)
 }
 
 int
-executor_run(const struct exec_config *config, const struct probe *probe,
+executor_run(struct exec_config *config, const struct probe *probe,
     struct cgroup_tree *cgroups, struct channel *supervisor, struct err *e)
 {
-	struct executor x = {.config = config,
+	struct executor x = {.config = config_hold(config),
 	    .probe = probe,
 	    .cgroups = cgroups,
 	    .epfd = -1};

@@ -24,7 +24,10 @@ struct peer {
 };
 
 struct executor {
-	const struct exec_config *config;
+	struct exec_config *config; /* for sessions to come; held */
+	/* On its way in, until EXEC_APPLY; NULL: none, or it is no good */
+	struct exec_config *next;
+	struct err next_error;
 	const struct probe *probe;
 	struct cgroup_tree *cgroups; /* borrowed; not open: no totals */
 	struct oom oom;
@@ -34,7 +37,6 @@ struct executor {
 	LIST_HEAD(, peer) peers;
 	LIST_HEAD(, lease) leases;
 	struct http_list https;
-	struct http_plan http_plan;
 	uint32_t lease_count, last_lease;
 	uint32_t worker_count; /* file workers among them */
 	/* By slot. There are twice as many slots as sessions may be open: some
@@ -57,9 +59,8 @@ struct executor {
  * is open; it is closed on return. 0 after an orderly stop; else a negative
  * errno with e. Every child has been killed on return.
  */
-must_use int executor_run(const struct exec_config *config,
-    const struct probe *probe, struct cgroup_tree *cgroups,
-    struct channel *supervisor, struct err *e);
+must_use int executor_run(struct exec_config *config, const struct probe *probe,
+    struct cgroup_tree *cgroups, struct channel *supervisor, struct err *e);
 
 /* --- between the parts of the executor ---------------------------------- */
 
@@ -124,12 +125,16 @@ void executor_worker_opened(struct executor *x, struct lease *l);
 void executor_worker_failed(struct executor *x, const struct lease *l,
     enum stage stage, uint32_t errnum);
 
+/* executor_config.c: from the supervisor, a new configuration. What is wrong
+ * with it is told by EXEC_APPLIED. 0, or a negative errno with e. */
+must_use int executor_on_new_config(struct executor *x, struct msg *msg,
+    struct err *e);
+must_use int executor_on_exec_apply(struct executor *x, const struct msg *msg,
+    struct err *e);
+
 /* executor_http.c */
 executor_handler executor_on_http_open;
 executor_handler executor_on_http_kill;
-/* From the supervisor. 0, or a negative errno with e. */
-must_use int executor_on_exec_http(struct executor *x, struct msg *msg,
-    struct err *e);
 /* End a session's, if it has one. */
 void executor_http_end(struct executor *x, struct generation generation,
     uint32_t session);

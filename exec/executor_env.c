@@ -40,7 +40,8 @@ tell_dropped(struct executor *x, const struct session *s,
 
 /* Variables of our own making. */
 static int
-put_added(const struct executor *x, const struct plan *plan, struct buf *out)
+put_added(const struct executor *x, const struct session *s,
+    const struct plan *plan, struct buf *out)
 {
 	char id[64];
 	int r = 0;
@@ -50,7 +51,7 @@ put_added(const struct executor *x, const struct plan *plan, struct buf *out)
 		if (r == 0)
 			r = buf_put_cstring(out, "1");
 	}
-	if ((x->config->flags & EXEC_FLAG_OPENCLAW) == 0 || r < 0)
+	if ((s->config->flags & EXEC_FLAG_OPENCLAW) == 0 || r < 0)
 		return r;
 	/* That of the lease that comes next. */
 	(void)snprintf(id, sizeof id, "%s-%u", x->unique, x->last_lease + 1);
@@ -72,12 +73,12 @@ executor_env(struct executor *x, const struct session *s,
 	    .env = spec->env};
 	scoped_buf added = {.max = 4096};
 	scoped_buf dropped = {.max = EXECUTOR_ENV_MAX};
-	int r = put_added(x, plan, &added);
+	int r = put_added(x, s, plan, &added);
 
 	if (r < 0)
 		return err_errno(e, -r, "environment");
 	q.added = (struct bytes){.data = added.data, .len = added.len};
-	r = env_decide(&x->config->env, &q, out, &dropped, e);
+	r = env_decide(&s->config->env, &q, out, &dropped, e);
 	if (r == 0)
 		tell_dropped(x, s, &dropped);
 	return r;

@@ -14,33 +14,6 @@
 #include "exec/executor.h"
 #include "exec/http_start.h"
 
-void
-http_plan_done(struct http_plan *p)
-{
-	fd_close(&p->binary_fd);
-	free(p->policy);
-	p->policy = NULL;
-}
-
-int
-executor_on_exec_http(struct executor *x, struct msg *msg, struct err *e)
-{
-	const struct msg_exec_http *m = &msg->u.exec_http;
-	struct http_plan *p = &x->http_plan;
-
-	if (p->binary_fd >= 0)
-		return err_set(e, EPROTO, "http again");
-	p->policy = malloc(m->policy.len + 1);
-	if (p->policy == NULL)
-		return err_set(e, ENOMEM, "http");
-	memcpy(p->policy, m->policy.data, m->policy.len);
-	p->policy_len = m->policy.len;
-	p->uid = m->uid;
-	p->gid = m->gid;
-	p->binary_fd = msg_take_fd(msg, 0);
-	return 0;
-}
-
 /* --- one process --------------------------------------------------------- */
 
 static void
@@ -101,14 +74,13 @@ pidfd_ready(struct executor *x, struct source *source)
 }
 
 static bool
-is_locked_down(const struct executor *x, const struct msg_http_ready *m)
+is_locked_down(const struct http *h, const struct msg_http_ready *m)
 {
-	bool root = x->http_plan.uid != 0;
+	bool root = h->uid != 0;
 
 	return m->caps == 0 && m->no_new_privs == 1 && m->dumpable == 0 &&
 	       m->seccomp == SECCOMP_MODE_FILTER && m->uid != 0 &&
-	       (!root ||
-		   (m->uid == x->http_plan.uid && m->gid == x->http_plan.gid));
+	       (!root || (m->uid == h->uid && m->gid == h->gid));
 }
 
 static void
@@ -144,7 +116,7 @@ ready(struct executor *x, struct source *source)
 		http_kill(h);
 		return;
 	}
-	good = is_locked_down(x, &m.u.http_ready);
+	good = is_locked_down(h, &m.u.http_ready);
 	msg_done(&m);
 	if (good) {
 		hand_over(x, h);
@@ -160,12 +132,12 @@ ready(struct executor *x, struct source *source)
 
 /* Put the configuration into the channel, where it will be found first. */
 static int
-send_config(const struct executor *x, struct channel *c)
+send_config(const struct exec_config *config, struct channel *c)
 {
-	const struct http_plan *p = &x->http_plan;
+	const struct http_plan *p = &config->http;
 	const struct msg_http_config m = {.uid = p->uid,
 	    .gid = p->gid,
-	    .log_level = x->config->log_level,
+	    .log_level = config->log_level,
 	    .policy = {.data = p->policy, .len = p->policy_len}};
 	int r = channel_send_http_config(c, &m, NULL, 0);
 
@@ -174,7 +146,7 @@ send_config(const struct executor *x, struct channel *c)
 
 /* h's two views of one end, and in *theirs the other end. */
 static int
-make_channel(struct executor *x, struct http *h, int *theirs)
+make_channel(const struct exec_config *c, struct http *h, int *theirs)
 {
 	int ends[2], own;
 	int r = channel_pair(ends);
@@ -187,18 +159,18 @@ make_channel(struct executor *x, struct http *h, int *theirs)
 	if (own < 0)
 		return -errno;
 	h->channel = channel_new(own, ROLE_EXEC, ROLE_HTTP);
-	return h->channel == NULL ? -ENOMEM : send_config(x, h->channel);
+	return h->channel == NULL ? -ENOMEM : send_config(c, h->channel);
 }
 
 static int
-start(struct executor *x, struct http *h)
+start(struct executor *x, const struct exec_config *c, struct http *h)
 {
 	scoped_fd theirs = -1;
-	int r = make_channel(x, h, &theirs);
+	int r = make_channel(c, h, &theirs);
 
 	if (r < 0)
 		return r;
-	r = http_start(x->http_plan.binary_fd, theirs);
+	r = http_start(c->http.binary_fd, theirs);
 	if (r < 0)
 		return r;
 	h->pidfd.fd = r;
@@ -244,12 +216,14 @@ open_in(struct executor *x, struct session *s, uint32_t number)
 		h->generation = s->generation;
 		h->session = s->id;
 		h->number = number;
+		h->uid = s->config->http.uid;
+		h->gid = s->config->http.gid;
 		h->net_end = -1;
 		h->pidfd =
 		    (struct source){.fd = -1, .ready = pidfd_ready, .owner = h};
 		h->ready =
 		    (struct source){.fd = -1, .ready = ready, .owner = h};
-		r = start(x, h);
+		r = start(x, s->config, h);
 	}
 	if (r == 0) {
 		LIST_INSERT_HEAD(&x->https, h, link);
@@ -275,7 +249,7 @@ executor_on_http_open(struct executor *x, struct peer *p, const struct msg *msg,
 	/* Net has given that one up. */
 	if (before != NULL)
 		http_kill(before);
-	if (x->http_plan.binary_fd < 0)
+	if (s->config->http.binary_fd < 0)
 		answer_refused(x, p->generation, m->number, REFUSE_POLICY,
 		    "http/request is not allowed by the policy of this server "
 		    "(http.enabled decides)");
@@ -314,5 +288,4 @@ executor_http_done(struct executor *x)
 		LIST_REMOVE(h, link);
 		http_free(h);
 	}
-	http_plan_done(&x->http_plan);
 }

@@ -10,15 +10,6 @@
 #include "exec/source.h"
 #include "privsep/channel.h"
 
-/* What EXEC_HTTP said. */
-struct http_plan {
-	int binary_fd; /* owned; -1: the policy has no http */
-	uid_t uid;     /* 0: not started as root */
-	gid_t gid;
-	uint8_t *policy; /* owned; packed */
-	size_t policy_len;
-};
-
 /* One process. */
 struct http {
 	LIST_ENTRY(http) link;
@@ -28,11 +19,11 @@ struct http {
 	struct source pidfd;	 /* owner is this */
 	struct source ready;	 /* its channel, until it has reported */
 	struct channel *channel; /* owned, until then */
-	int net_end;		 /* owned, until net gets it; the same socket */
+	uid_t uid;		 /* as its session's policy has them */
+	gid_t gid;
+	int net_end; /* owned, until net gets it; the same socket */
 };
 
 LIST_HEAD(http_list, http);
-
-void http_plan_done(struct http_plan *p);
 
 #endif

@@ -55,7 +55,8 @@ group_of(const struct executor *x, struct lease *l)
 void
 executor_limits_start(struct executor *x, struct lease *l, bool program)
 {
-	uint64_t wall = x->config->limits.child_wall_time;
+	const struct exec_config *c = x->sessions[l->slot]->config;
+	uint64_t wall = c->limits.child_wall_time;
 
 	l->refused_forks = cgroup_refused_forks(x->cgroups, group_of(x, l));
 	if (program && wall > 0)
@@ -101,7 +102,7 @@ executor_limits_why(struct executor *x, struct lease *l, uint32_t status)
 	bool told = WIFEXITED(s) && WEXITSTATUS(s) == 128 + SIGKILL;
 
 	if (WIFSIGNALED(s) && WTERMSIG(s) == SIGXCPU &&
-	    x->config->limits.child_cpu_time > 0)
+	    x->sessions[l->slot]->config->limits.child_cpu_time > 0)
 		return END_CPU_TIME;
 	if (l->killed)
 		return l->limit;

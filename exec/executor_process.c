@@ -359,9 +359,9 @@ start_planned(const struct start *s)
 		return;
 	}
 	r = order_make(&store,
-	    &(struct order_source){.config = s->x->config,
+	    &(struct order_source){.config = s->session->config,
 		.probe = s->x->probe,
-		.start = template_for(t, s->x->config, &s->plan),
+		.start = template_for(t, s->session->config, &s->plan),
 		.plan = &s->plan,
 		.spec = &s->spec,
 		.env = {.data = env.data, .len = env.len}});
@@ -383,7 +383,7 @@ start_planned(const struct start *s)
 static bool
 has_room(const struct start *s)
 {
-	const struct limits *l = &s->x->config->limits;
+	const struct limits *l = &s->session->config->limits;
 
 	return s->x->lease_count - s->x->worker_count < l->processes_max &&
 	       s->session->lease_count - s->session->worker_count <
@@ -400,7 +400,7 @@ plan_start(struct start *s, struct err *e)
 	    .template = &s->session->template,
 	    .probe = s->x->probe,
 	    .missing = &s->missing};
-	int r = executor_plan(s->x->config, &q, &s->plan, e);
+	int r = executor_plan(s->session->config, &q, &s->plan, e);
 
 	if (s->missing != LAYER_NONE)
 		s->errnum = s->x->probe->errnum[s->missing];

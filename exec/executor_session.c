@@ -36,12 +36,13 @@ audit_session(struct executor *x, const char *event, const struct session *s)
 		s->text[0] == '\0' ? NULL : "reason", s->text, NULL});
 }
 
-/* Who the children of the session in that slot are; narrow: those that restrict
+/* Who the children of the session are; narrow: those that restrict
  * something. */
 static struct identity
-identity_of(const struct executor *x, unsigned int slot, bool narrow)
+identity_of(const struct executor *x, const struct session *s, bool narrow)
 {
-	const struct exec_config *c = x->config;
+	const struct exec_config *c = s->config;
+	unsigned int slot = s->slot;
 	struct identity id = {.uid = geteuid(), .gid = getegid()};
 
 	id.inside_uid = id.uid;
@@ -125,11 +126,11 @@ static int
 start_helper(struct executor *x, struct session *s)
 {
 	const struct identity ids[TEMPLATE_SETS] = {
-	    [TEMPLATE_CEILING] = identity_of(x, s->slot, false),
-	    [TEMPLATE_NARROW] = identity_of(x, s->slot, true),
+	    [TEMPLATE_CEILING] = identity_of(x, s, false),
+	    [TEMPLATE_NARROW] = identity_of(x, s, true),
 	};
 	int r =
-	    template_begin(x->config, ids, &s->helper.fd, &s->helper_socket);
+	    template_begin(s->config, ids, &s->helper.fd, &s->helper_socket);
 
 	if (r < 0)
 		return r;
@@ -182,8 +183,7 @@ open_session(struct executor *x, struct session *s, unsigned int open)
 	}
 	if (x->probe->bare) {
 		s->template.bare = true;
-		s->template.sets[TEMPLATE_CEILING].id =
-		    identity_of(x, s->slot, true);
+		s->template.sets[TEMPLATE_CEILING].id = identity_of(x, s, true);
 		s->state = SESSION_READY;
 		audit_session(x, "session_open", s);
 		return;
@@ -208,7 +208,7 @@ executor_on_session_open(struct executor *x, struct peer *p,
 		return err_set(e, EPROTO, "session %u again", id.v);
 	if (find_slot(x, &slot, &open) < 0)
 		return err_set(e, EPROTO, "far too many sessions");
-	s = session_new(id, p->generation, slot);
+	s = session_new(x->config, id, p->generation, slot);
 	if (s == NULL)
 		return err_set(e, ENOMEM, "session_open");
 	x->sessions[slot] = s;

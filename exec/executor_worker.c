@@ -76,9 +76,9 @@ start(struct executor *x, struct session *s, uint32_t number,
 	if (r < 0)
 		return r;
 	r = order_make(&store,
-	    &(struct order_source){.config = x->config,
+	    &(struct order_source){.config = s->config,
 		.probe = x->probe,
-		.start = template_for(&s->template, x->config, plan),
+		.start = template_for(&s->template, s->config, plan),
 		.plan = plan});
 	store.order.worker_fd = ends[1];
 	if (r == 0)
@@ -127,14 +127,14 @@ start_in(struct executor *x, struct session *s, uint32_t number,
 		refuse(x, s->generation, number, &why);
 		return;
 	}
-	if (s->worker_count >= x->config->limits.session_workers_max ||
-	    x->worker_count >= x->config->limits.processes_max) {
+	if (s->worker_count >= s->config->limits.session_workers_max ||
+	    x->worker_count >= s->config->limits.processes_max) {
 		why.reason = REFUSE_BUSY;
 		why.text = "busy: too many file workers; try again later";
 		refuse(x, s->generation, number, &why);
 		return;
 	}
-	r = executor_plan(x->config, &q, &plan, &e);
+	r = executor_plan(s->config, &q, &plan, &e);
 	if (r < 0) {
 		why.reason = executor_plan_reason(r);
 		why.text = e.text;

@@ -8,13 +8,14 @@
 #define WAITING_BYTES_MAX (16u * MIB)
 
 struct session *
-session_new(struct session_id id, struct generation generation,
-    unsigned int slot)
+session_new(struct exec_config *config, struct session_id id,
+    struct generation generation, unsigned int slot)
 {
 	struct session *s = calloc(1, sizeof *s);
 
 	if (s == NULL)
 		return NULL;
+	s->config = config_hold(config);
 	s->id = id;
 	s->generation = generation;
 	s->slot = slot;
@@ -39,6 +40,7 @@ session_free(struct session *s)
 	source_close(&s->helper);
 	fd_close(&s->helper_socket);
 	cgroup_close(&s->group);
+	config_drop(s->config);
 	free(s);
 }
 

@@ -32,6 +32,7 @@ struct waiting {
 };
 
 struct session {
+	struct exec_config *config; /* as it was at its beginning; held */
 	struct session_id id;
 	struct generation generation;
 	unsigned int slot;
@@ -50,8 +51,8 @@ struct session {
 };
 
 /* NULL when out of memory. */
-struct session *session_new(struct session_id id, struct generation generation,
-    unsigned int slot);
+struct session *session_new(struct exec_config *config, struct session_id id,
+    struct generation generation, unsigned int slot);
 /* Drops what waits and lets the namespaces go. NULL is fine. */
 void session_free(struct session *s);
 

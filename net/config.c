@@ -33,6 +33,54 @@ take_string(char **out, struct bytes s, const char *name, struct err *e)
 	return *out != NULL ? 0 : err_set(e, ENOMEM, "config: out of memory");
 }
 
+struct policy *
+policy_hold(struct policy *p)
+{
+	p->users++;
+	return p;
+}
+
+void
+policy_drop(struct policy *p)
+{
+	if (p == NULL || --p->users > 0)
+		return;
+	free(p->home);
+	free(p->tmp);
+	free(p);
+}
+
+int
+config_take_policy(struct config *c, const struct msg_net_policy *m,
+    struct err *e)
+{
+	struct policy *p;
+	int r;
+
+	if (m->log_level > LOG_DEBUG)
+		return err_set(e, EPROTO, "config: value out of range");
+	p = calloc(1, sizeof *p);
+	if (p == NULL)
+		return err_set(e, ENOMEM, "config: out of memory");
+	p->users = 1;
+	p->atomic_writes = (m->features & NET_FEATURE_ATOMIC_WRITES) != 0;
+	p->isolated = (m->features & NET_FEATURE_ISOLATED) != 0;
+	p->http_env = (m->features & NET_FEATURE_HTTP_ENV) != 0;
+	r = take_string(&p->home, m->home, "home", e);
+	if (r == 0)
+		r = take_string(&p->tmp, m->tmp, "tmp", e);
+	if (r == 0)
+		r = digest(m->policy, p->provider_id, e);
+	if (r < 0) {
+		policy_drop(p);
+		return r;
+	}
+	log_set_level((enum log_level)m->log_level);
+	policy_drop(c->policy);
+	c->policy = p;
+	return 0;
+}
+
 int
 config_take(struct config *c, const struct msg_net_config *m, struct err *e)
 {
@@ -44,10 +92,13 @@ config_take(struct config *c, const struct msg_net_config *m, struct err *e)
 	    {&c->path, m->path, "path"},
 	    {&c->host, m->host, "host"},
 	    {&c->cwd, m->cwd, "cwd"},
-	    {&c->home, m->home, "home"},
-	    {&c->tmp, m->tmp, "tmp"},
 	    {&c->shell, m->shell, "shell"},
 	};
+	const struct msg_net_policy policy = {.log_level = m->log_level,
+	    .features = m->features,
+	    .home = m->home,
+	    .tmp = m->tmp,
+	    .policy = m->policy};
 	int r = 0;
 
 	*c = (struct config){.uid = m->uid, .gid = m->gid};
@@ -55,16 +106,12 @@ config_take(struct config *c, const struct msg_net_config *m, struct err *e)
 		return err_set(e, EPROTO, "config: value out of range");
 	if (!limits_unpack(m->limits, &c->limits))
 		return err_set(e, EPROTO, "config: limits are unusable");
-	c->atomic_writes = m->features & NET_FEATURE_ATOMIC_WRITES;
 	c->compat = compat_row((enum compat)m->compat);
 	c->shell_name = m->features & NET_FEATURE_SHELL_BASH ? "bash" : "sh";
-	c->isolated = (m->features & NET_FEATURE_ISOLATED) != 0;
-	c->http_env = (m->features & NET_FEATURE_HTTP_ENV) != 0;
 	if (m->features & NET_FEATURE_NO_JAIL)
 		c->lacks |= ROLE_NS_MNT;
 	if (m->features & NET_FEATURE_NO_NETNS)
 		c->lacks |= ROLE_NS_NET;
-	log_set_level((enum log_level)m->log_level);
 	for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
 		if (r == 0)
 			r = take_string(strings[i].out, strings[i].from,
@@ -75,15 +122,16 @@ config_take(struct config *c, const struct msg_net_config *m, struct err *e)
 		c->limits.session_retention = c->compat->retention_max_ms;
 	if (c->limits.long_poll_max > c->compat->long_poll_max_ms)
 		c->limits.long_poll_max = c->compat->long_poll_max_ms;
-	return digest(m->policy, c->provider_id, e);
+	return config_take_policy(c, &policy, e);
 }
 
 void
 config_done(struct config *c)
 {
-	char *all[] = {c->path, c->host, c->cwd, c->home, c->tmp, c->shell};
+	char *all[] = {c->path, c->host, c->cwd, c->shell};
 
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 		free(all[i]);
+	policy_drop(c->policy);
 	*c = (struct config){0};
 }

@@ -6,21 +6,29 @@
 #include "net/compat.h"
 #include "privsep/msg.h"
 
+/* What may change while net runs. Sessions keep the one that they began with.
+ */
+struct policy {
+	unsigned int users;
+	bool atomic_writes; /* fs.atomic_writes */
+	bool isolated;	    /* no process has the host's network */
+	bool http_env;	    /* headers may name variables */
+	char *home, *tmp;   /* owned */
+	char provider_id[sizeof "sha256:" + 64];
+};
+
 struct config {
 	const struct compat_row *compat;
 	struct limits limits;
-	bool atomic_writes; /* fs.atomic_writes */
-	uid_t uid;	    /* to become; 0: stay, in a user namespace */
+	struct policy *policy; /* of the sessions to come; held */
+	uid_t uid;	       /* to become; 0: stay, in a user namespace */
 	gid_t gid;
 	char *path; /* of the URL, "/..." */
 	char *host; /* address and port we listen on */
-	char *cwd, *home, *tmp;
+	char *cwd;
 	char *shell; /* absolute path */
 	const char *shell_name;
-	bool isolated;	/* no process has the host's network */
-	bool http_env;	/* headers may name variables */
 	uint32_t lacks; /* ROLE_NS_* that the host does not give */
-	char provider_id[sizeof "sha256:" + 64];
 };
 
 /*
@@ -31,5 +39,13 @@ struct config {
 must_use int config_take(struct config *c, const struct msg_net_config *m,
     struct err *e);
 void config_done(struct config *c);
+
+/* Take NET_POLICY. The same errors; then c is as it was. */
+must_use int config_take_policy(struct config *c,
+    const struct msg_net_policy *m, struct err *e);
+
+struct policy *policy_hold(struct policy *p);
+/* One user less; NULL is fine. */
+void policy_drop(struct policy *p);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "net/method.h"
+#include "net/session.h"
 #include "net/uri.h"
 
 /* The release of the reference whose forms we speak. */
@@ -72,8 +73,10 @@ write_empty_list(struct jsonw *w, const char *key)
 }
 
 void
-environment_info_write(struct jsonw *w, const struct config *config)
+environment_info_write(struct jsonw *w, const struct connection *c)
 {
+	const struct config *config = &c->net->config;
+	const struct policy *policy = c->session->policy;
 	size_t count = sizeof capabilities / sizeof capabilities[0];
 	bool full = config->compat->full_info;
 
@@ -82,9 +85,9 @@ environment_info_write(struct jsonw *w, const struct config *config)
 	write_place(w, "cwd", config->cwd);
 	if (full) {
 		write_text(w, "executorVersion", EXECUTOR_VERSION);
-		write_text(w, "providerId", config->provider_id);
-		write_place(w, "userHomeDir", config->home);
-		write_place(w, "tempDir", config->tmp);
+		write_text(w, "providerId", policy->provider_id);
+		write_place(w, "userHomeDir", policy->home);
+		write_place(w, "tempDir", policy->tmp);
 		write_text(w, "platformOs", "linux");
 		write_empty_list(w, "prependPathDirs");
 		write_empty_list(w, "temporaryDirectories");
@@ -97,7 +100,7 @@ environment_info_write(struct jsonw *w, const struct config *config)
 
 		jsonw_key(w, name);
 		jsonw_bool(w, capabilities[i].value ||
-				  (config->http_env &&
+				  (policy->http_env &&
 				      strcmp(name, HTTP_HEADER_ENV_VARS) == 0));
 	}
 	jsonw_close(w, '}');
@@ -113,7 +116,7 @@ on_environment_info(struct connection *c, const struct rpc_id *id,
 
 	(void)p;
 	rpc_result_begin(c, id, &w, &text);
-	environment_info_write(&w, &c->net->config);
+	environment_info_write(&w, c);
 	rpc_result_send(c, &w);
 }
 
@@ -151,7 +154,7 @@ void
 on_environment_config_read(struct connection *c, const struct rpc_id *id,
     struct params_environment_config_read *p)
 {
-	const struct config *config = &c->net->config;
+	const char *home = c->session->policy->home;
 	char codex_home[PATH_LEN_MAX];
 	scoped_buf cwd;
 	struct err e = {0};
@@ -176,11 +179,10 @@ on_environment_config_read(struct connection *c, const struct rpc_id *id,
 		    "at least one config or requirements path is required");
 		return;
 	}
-	(void)snprintf(codex_home, sizeof codex_home, "%s/.codex",
-	    config->home);
+	(void)snprintf(codex_home, sizeof codex_home, "%s/.codex", home);
 	rpc_result_begin(c, id, &w, &text);
 	jsonw_open(&w, '{');
-	write_place(&w, "userHomeDir", config->home);
+	write_place(&w, "userHomeDir", home);
 	write_place(&w, "codexHomeDir", codex_home);
 	write_text(&w, "hostname", "sallyport");
 	write_no_layers(&w, "config");

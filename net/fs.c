@@ -93,7 +93,7 @@ on_fs_write_file(struct connection *c, const struct rpc_id *id,
 	if (call == NULL)
 		return;
 	take_blob(c, call, &p->data);
-	call->flags = c->net->config.atomic_writes;
+	call->flags = c->session->policy->atomic_writes;
 	submit(c, call, p->sandbox);
 }
 

@@ -121,6 +121,10 @@ from_supervisor(struct net *n, struct msg *m)
 		if (!n->draining && accept_start(n) < 0)
 			net_stop(n, 1);
 		return;
+	case MSG_NET_POLICY:
+		if (config_take_policy(&n->config, &m->u.net_policy, NULL) < 0)
+			net_stop(n, 1);
+		return;
 	case MSG_NET_DRAIN:
 		net_drain(n, m->u.net_drain.timeout_ms);
 		return;

@@ -191,9 +191,9 @@ start_decode(const struct config *config, struct params_process_start *p,
  * start, or NULL. The order of the checks is part of the protocol.
  */
 static const char *
-backend_refusal(const struct config *config, const struct start *s)
+backend_refusal(const struct connection *c, const struct start *s)
 {
-	if (!config->compat->process_sandbox_refused)
+	if (!c->net->config.compat->process_sandbox_refused)
 		return NULL;
 	if (s->spec.network_proxy)
 		return "Codex sandbox exec-server network proxy launch is not "
@@ -205,7 +205,7 @@ backend_refusal(const struct config *config, const struct start *s)
 		return "Codex process filesystem sandbox restrictions cannot "
 		       "be enforced by the backend.";
 	if (s->sandbox.kind != SANDBOX_NULL && !s->sandbox.network_enabled &&
-	    !config->isolated)
+	    !c->session->policy->isolated)
 		return "Codex network restrictions cannot be enforced by the "
 		       "sandbox backend.";
 	return NULL;
@@ -320,7 +320,7 @@ on_process_start(struct connection *c, const struct rpc_id *id,
 	else if (s.has_nul)
 		spawn_error(c, id, "data provided contains a nul byte",
 		    (struct failure){.kind = "spawnFailed"});
-	else if ((why = backend_refusal(&c->net->config, &s)) != NULL)
+	else if ((why = backend_refusal(c, &s)) != NULL)
 		rpc_error(c, id, RPC_INTERNAL, "%s", why);
 	else if (has_room(c, id)) {
 		p = process_new(c, id, params);

@@ -118,6 +118,7 @@ session_new(struct connection *c, const struct rpc_id *id)
 		    "later");
 		return NULL;
 	}
+	s->policy = policy_hold(n->config.policy);
 	s->connection = c;
 	c->session = s;
 	TAILQ_INSERT_TAIL(&n->sessions, s, link);
@@ -186,6 +187,7 @@ session_free(struct session *s)
 	net_order(n, session_close, .session = s->id.v);
 	TAILQ_REMOVE(&n->sessions, s, link);
 	n->session_count--;
+	policy_drop(s->policy);
 	free(s);
 }
 
@@ -252,7 +254,7 @@ on_initialize(struct connection *c, const struct rpc_id *id,
 	jsonw_text(&w, s->uuid);
 	if (c->net->config.compat->environment_info_in_initialize) {
 		jsonw_key(&w, "environmentInfo");
-		environment_info_write(&w, &c->net->config);
+		environment_info_write(&w, c);
 	}
 	jsonw_close(&w, '}');
 	rpc_result_send(c, &w);

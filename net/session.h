@@ -17,6 +17,7 @@ TAILQ_HEAD(fs_pool_list, fs_pool);
 struct session {
 	TAILQ_ENTRY(session) link;
 	struct net *net;
+	struct policy *policy;		 /* as it was at its beginning; held */
 	struct session_id id;		 /* towards exec */
 	char uuid[SESSION_UUID_LEN + 1]; /* towards the client */
 	struct connection *connection;	 /* NULL while detached */

@@ -6,18 +6,44 @@
 #include "base/sha256.h"
 
 /* The policy's hash tells whether two servers had the same rules. */
+static void
+hash_policy(const struct server *s, char policy[SHA256_HEX_SIZE])
+{
+	scoped_buf text;
+
+	buf_init(&text, 32 * 1024);
+	if (config_put_policy(s->config, &text) < 0)
+		buf_clear(&text);
+	sha256_hex((struct bytes){.data = text.data, .len = text.len}, policy);
+}
+
+void
+audit_reload(const struct server *s, const struct config_changes *c,
+    const char *reason)
+{
+	scoped_free char *changed = NULL, *kept = NULL;
+	char policy[SHA256_HEX_SIZE];
+
+	hash_policy(s, policy);
+	if (c != NULL) {
+		changed =
+		    bytes_dup((struct bytes){c->changed.data, c->changed.len});
+		kept = bytes_dup((struct bytes){c->kept.data, c->kept.len});
+	}
+	audit_own(s->audit, "reload",
+	    (const char *[]){"outcome", reason == NULL ? "done" : "refused",
+		"policy_sha256", policy, "changed", changed, "kept", kept,
+		"reason", reason, NULL});
+}
+
 void
 audit_server_start(const struct server *s)
 {
 	const struct config *c = s->config;
 	char policy[SHA256_HEX_SIZE], filter[SHA256_HEX_SIZE] = "built-in";
 	const struct sock_fprog *f = &s->child_filter;
-	scoped_buf text;
 
-	buf_init(&text, 32 * 1024);
-	if (config_put_policy(c, &text) < 0)
-		buf_clear(&text);
-	sha256_hex((struct bytes){.data = text.data, .len = text.len}, policy);
+	hash_policy(s, policy);
 	if (f->len > 0)
 		sha256_hex((struct bytes){.data = (const uint8_t *)f->filter,
 			       .len = f->len * sizeof f->filter[0]},

@@ -31,7 +31,9 @@ static const char usage[] =
     "\n"
     "The only line on standard output is the URL. Whoever knows it may start\n"
     "commands. SIGTERM, SIGINT and the end of its terminal stop the server in\n"
-    "order; a second signal at once. SIGHUP opens the audit file anew.\n"
+    "order; a second signal at once. SIGHUP opens the audit file anew and "
+    "reads\n"
+    "the configuration again, for the sessions to come.\n"
     "\n"
     "exit codes: 0 stopped by a signal; 1 the system refused something, or\n"
     "the audit log could not be written; 2 wrong command line, configuration\n"
@@ -92,6 +94,7 @@ serve(struct config *c, const struct options *a)
 	log_set_level((enum log_level)c->log_level);
 	code = opening_init(o, c, a->config_file, a->url_file, &e);
 	if (code == EXIT_OK) {
+		o->server.options = a;
 		warn(c, &o->workspaces);
 		if (confine_self(o->server.userns, &e) < 0)
 			code = EXIT_LOCKDOWN;

@@ -226,6 +226,26 @@ handover_net(const struct server *s, struct channel *channel)
 }
 
 int
+handover_net_policy(const struct server *s, struct channel *channel)
+{
+	const struct config *c = s->config;
+	scoped_buf policy;
+	int r;
+
+	buf_init(&policy, POLICY_MAX);
+	r = put_policy(s, &policy);
+	if (r < 0)
+		return r;
+	const struct msg_net_policy m = {.log_level = c->log_level,
+	    .features = net_features(s),
+	    .home = bytes_of(env_value(c, "HOME", "/tmp/home")),
+	    .tmp = bytes_of(env_value(c, "TMPDIR", "/tmp")),
+	    .policy = view(&policy)};
+
+	return channel_send_net_policy(channel, &m, NULL, 0);
+}
+
+int
 handover_check(const struct server *s, struct err *e)
 {
 	const struct config *c = s->config;

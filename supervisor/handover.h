@@ -21,6 +21,9 @@ must_use int handover_pack_http(const struct config *c, struct buf *out);
 /* Send EXEC_HTTP, if http is enabled. Errors of channel_send. */
 must_use int handover_http(const struct server *s, struct channel *c);
 
+/* Send NET_POLICY, what of NET_CONFIG may change. Errors of channel_send. */
+must_use int handover_net_policy(const struct server *s, struct channel *c);
+
 /* Send NET_CONFIG. Errors of channel_send. */
 must_use int handover_net(const struct server *s, struct channel *c);
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -14,10 +13,9 @@
 #include "supervisor/handover.h"
 #include "supervisor/listener.h"
 #include "supervisor/own_files.h"
+#include "supervisor/own_home.h"
 
-/* What [env] has unless it is told otherwise: policy/env.h. */
-#define BUILTIN_HOME "HOME=/tmp/home"
-#define SECRET_SIZE  16 /* bytes: 128 random bits */
+#define SECRET_SIZE 16 /* bytes: 128 random bits */
 
 static int
 check_rights(const struct config *c, struct err *e)
@@ -56,50 +54,17 @@ protect(struct opening *o, const char *config_file, const char *url_file,
 	return r;
 }
 
-/*
- * Under open a command has no home of its session, but the server's user's: as
- * /etc/passwd says, since nothing comes from our own environment.
- */
-static int
-use_own_home(struct config *c, struct err *e)
-{
-	FILE *f = NULL;
-	scoped_free char *text = NULL;
-	const struct passwd *pw = NULL;
-	int r = 0;
-
-	if (c->preset == PRESET_OPEN && list_has(&c->env_set, BUILTIN_HOME))
-		f = fopen("/etc/passwd", "re");
-	while (f != NULL && (pw = fgetpwent(f)) != NULL)
-		if (pw->pw_uid == geteuid())
-			break;
-	if (pw != NULL && pw->pw_dir[0] == '/')
-		r = asprintf(&text, "HOME=%s", pw->pw_dir) < 0
-			? -ENOMEM
-			: config_set(c, CONFIG_PRESET, "env", "set", text, e);
-	if (f != NULL)
-		(void)fclose(f);
-	return r;
-}
-
 /* Where no session can have a /tmp of its own, the server's programs have a
  * directory of theirs in the host's. */
 static int
 use_scratch(struct opening *o, struct config *c, struct err *e)
 {
-	char text[64];
 	int r;
 
 	if ((o->server.lacks & ROLE_NS_MNT) == 0 || c->preset == PRESET_OPEN)
 		return 0;
 	r = scratch_make(&o->scratch, e);
-	(void)snprintf(text, sizeof text, "TMPDIR=%s", o->scratch.path);
-	if (r == 0)
-		r = config_set(c, CONFIG_PRESET, "env", "set", text, e);
-	(void)snprintf(text, sizeof text, "HOME=%s/home", o->scratch.path);
-	if (r == 0 && list_has(&c->env_set, BUILTIN_HOME))
-		r = config_set(c, CONFIG_PRESET, "env", "set", text, e);
-	return r;
+	return r < 0 ? r : own_home_scratch(c, o->scratch.path, e);
 }
 
 static int
@@ -258,7 +223,7 @@ opening_init(struct opening *o, struct config *c, const char *config_file,
 	scratch_init(&o->scratch);
 	if (c->degraded || c->preset == PRESET_OPEN)
 		o->server.lacks = layer_missing_namespaces();
-	if (check_rights(c, e) < 0 || use_own_home(c, e) < 0 ||
+	if (check_rights(c, e) < 0 || own_home_use(c, e) < 0 ||
 	    use_scratch(o, c, e) < 0 || open_workspaces(o, c, e) < 0)
 		return EXIT_USAGE;
 	if (open_binaries(o, e) < 0)

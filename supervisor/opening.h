@@ -1,6 +1,6 @@
 /*
- * All that is opened before the lock-down: after it the supervisor opens no
- * path any more.
+ * All that is opened before the lock-down. After it, and only on SIGHUP, the
+ * supervisor opens the files that it was configured by, and its audit log.
  */
 #ifndef SUPERVISOR_OPENING_H
 #define SUPERVISOR_OPENING_H

@@ -112,26 +112,39 @@ load_files(struct config *c, const char *path, struct buf *errors)
 }
 
 int
-options_load(const struct options *a, struct config *c)
+options_read(const struct options *a, struct config *c, struct buf *errors)
 {
 	struct err e;
-	scoped_buf errors;
 	int r = config_init(c);
 
 	if (r < 0)
-		options_complain("out of memory");
-	buf_init(&errors, CONFIG_ERRORS_MAX);
-	if (r == 0 && a->config_file != NULL)
-		r = load_files(c, a->config_file, &errors);
-	if (errors.len > 0)
-		(void)fwrite(errors.data, 1, errors.len, stderr);
+		return r;
+	if (a->config_file != NULL)
+		r = load_files(c, a->config_file, errors);
 	for (size_t i = 0; i < a->settings.count; i++) {
 		if (config_set_text(c, CONFIG_FLAG, a->settings.items[i], &e) ==
 		    0)
 			continue;
-		options_complain(e.text);
-		r = -EINVAL;
+		r = buf_printf(errors, "sallyport: %s\n", e.text) == -ENOMEM
+			? -ENOMEM
+			: -EINVAL;
 	}
+	return r;
+}
+
+int
+options_load(const struct options *a, struct config *c)
+{
+	struct err e;
+	scoped_buf errors;
+	int r;
+
+	buf_init(&errors, CONFIG_ERRORS_MAX);
+	r = options_read(a, c, &errors);
+	if (errors.len > 0)
+		(void)fwrite(errors.data, 1, errors.len, stderr);
+	if (r == -ENOMEM)
+		options_complain("out of memory");
 	if (r == 0) {
 		r = config_finish(c, &e);
 		if (r < 0)

@@ -27,6 +27,13 @@ void options_done(struct options *a);
  */
 must_use int options_load(const struct options *a, struct config *c);
 
+/*
+ * The same without config_finish, and with a line for each mistake in errors;
+ * what it has no room for is not told.
+ */
+must_use int options_read(const struct options *a, struct config *c,
+    struct buf *errors);
+
 /* "sallyport: TEXT" on standard error. */
 void options_complain(const char *text);
 

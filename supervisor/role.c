@@ -212,3 +212,20 @@ role_describe_end(int status, char text[ROLE_END_MAX])
 	(void)snprintf(text, ROLE_END_MAX, "killed by SIG%s",
 	    name != NULL ? name : "?");
 }
+
+bool
+role_reap_orphans(const struct role_process *net,
+    const struct role_process *exec)
+{
+	for (;;) {
+		siginfo_t info = {0};
+		int flags = WEXITED | WNOHANG;
+
+		if (waitid(P_ALL, 0, &info, flags | WNOWAIT) < 0)
+			return false; /* ECHILD */
+		if (info.si_pid == 0 || info.si_pid == net->pid ||
+		    info.si_pid == exec->pid)
+			return true;
+		(void)waitid(P_PID, (id_t)info.si_pid, &info, flags);
+	}
+}

@@ -51,4 +51,12 @@ bool role_reap(struct role_process *p, int *status);
 /* A wait status in words: "killed by SIGKILL". */
 void role_describe_end(int status, char text[ROLE_END_MAX]);
 
+/*
+ * Wait for those children that are neither net nor exec: inits whose exec has
+ * died, and which were killed with it. Returns whether any other process of
+ * ours is left.
+ */
+bool role_reap_orphans(const struct role_process *net,
+    const struct role_process *exec);
+
 #endif

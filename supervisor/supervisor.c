@@ -15,6 +15,7 @@
 #include "supervisor/crashes.h"
 #include "supervisor/handover.h"
 #include "supervisor/readiness.h"
+#include "supervisor/reloading.h"
 #include "supervisor/role.h"
 #include "supervisor/signals.h"
 
@@ -34,7 +35,8 @@ enum phase {
 };
 
 struct supervisor {
-	const struct server *server;
+	const struct server *server; /* as started or as reloaded */
+	struct reloading reloading;
 	struct role_process net, exec;
 	struct crashes crashes;
 	enum phase phase;
@@ -301,6 +303,9 @@ dispatch(struct supervisor *s, struct role_process *p, const struct msg *m,
 	if (m->type == MSG_AUDIT)
 		return audit_write(s->server->audit, p->role, m->u.audit.event,
 		    m->u.audit.pairs, e);
+	if (m->type == MSG_EXEC_APPLIED)
+		return reloading_on_applied(&s->reloading, &m->u.exec_applied,
+		    e);
 	if (m->type == MSG_NET_DRAINED && s->phase != PHASE_RUN) {
 		log_info("drained connections=%u",
 		    m->u.net_drained.connections);
@@ -365,6 +370,7 @@ static void
 on_exec_death(struct supervisor *s, const char *how)
 {
 	role_kill(&s->net);
+	reloading_give_up(&s->reloading, "exec has died");
 	if (s->phase == PHASE_RUN)
 		crashed(s, ROLE_EXEC, how);
 }
@@ -388,30 +394,9 @@ check_death(struct supervisor *s, struct role_process *p)
 		on_exec_death(s, how);
 }
 
-/*
- * Inits of children whose exec has died. They were killed with it and only
- * have to be waited for. A role is left to check_death. Returns whether any
- * other process of ours is left.
- */
-static bool
-reap_orphans(const struct supervisor *s)
-{
-	for (;;) {
-		siginfo_t info = {0};
-		int flags = WEXITED | WNOHANG;
-
-		if (waitid(P_ALL, 0, &info, flags | WNOWAIT) < 0)
-			return false; /* ECHILD */
-		if (info.si_pid == 0 || info.si_pid == s->net.pid ||
-		    info.si_pid == s->exec.pid)
-			return true;
-		(void)waitid(P_PID, (id_t)info.si_pid, &info, flags);
-	}
-}
-
 /* --- the loop ----------------------------------------------------------- */
 
-/* The audit file may have been moved away. */
+/* The audit file may have been moved away, and the configuration changed. */
 static void
 on_hangup(struct supervisor *s)
 {
@@ -423,6 +408,7 @@ on_hangup(struct supervisor *s)
 		log_error("audit_reopen error=\"%s\"", e.text);
 	else
 		log_info("audit_reopened");
+	reloading_start(&s->reloading);
 }
 
 static void
@@ -573,7 +559,7 @@ turn(struct supervisor *s)
 		on_signals(s);
 	on_time(s, now_ms());
 	check_audit(s);
-	if (!reap_orphans(s) && s->phase != PHASE_RUN)
+	if (!role_reap_orphans(&s->net, &s->exec) && s->phase != PHASE_RUN)
 		s->phase = PHASE_DONE;
 }
 
@@ -586,6 +572,9 @@ supervisor_run(const struct server *server)
 
 	role_init(&s.net, ROLE_NET);
 	role_init(&s.exec, ROLE_EXEC);
+	s.reloading = (struct reloading){.server = &s.server,
+	    .exec = &s.exec,
+	    .net = &s.net};
 	if (s.signal_fd < 0) {
 		log_error("signals error=%s", strerrorname_np(-s.signal_fd));
 		return EXIT_RUNTIME;
@@ -594,7 +583,8 @@ supervisor_run(const struct server *server)
 	while (s.phase != PHASE_DONE)
 		turn(&s);
 	fd_close(&s.signal_fd);
-	audit_server_end(server, s.code);
+	audit_server_end(s.server, s.code);
+	reloading_done(&s.reloading);
 	log_info("stopped code=%d", (int)s.code);
 	return s.code;
 }

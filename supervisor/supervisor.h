@@ -11,10 +11,12 @@
 #include "supervisor/binary.h"
 #include "supervisor/config.h"
 #include "supervisor/exit.h"
+#include "supervisor/options.h"
 #include "supervisor/workspace.h"
 
-/* All borrowed, all open: from here on nothing is opened by path. */
+/* All borrowed, all open. */
 struct server {
+	const struct options *options; /* what the configuration came from */
 	const struct config *config;
 	const struct workspaces *workspaces;
 	const struct binary *net, *exec;

@@ -324,6 +324,29 @@ for (const signal of ['SIGTERM', 'SIGINT'])
 		assert.match(s.stderr, /drained[^]*stopped leases/);
 	});
 
+// A SIGHUP that somebody sends is another matter: reload.test.mjs.
+const terminal = `
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+def wait(what):
+    out = b""
+    while what not in out:
+        out += os.read(fd, 4096)
+wait(b"ws://")
+os.kill(pid, 1)
+wait(b"audit_reopened")
+os.close(fd)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+`;
+test('the end of its terminal stops the server in order', {skip}, () => {
+	const {status, stderr} = spawnSync('python3',
+		['-c', terminal, serveBinary, 'serve', '--workspace', workspace],
+		{encoding: 'utf8', timeout: EXIT_MS});
+	assert.equal(status, 0, stderr);
+});
+
 for (const mode of ['net-deaf', 'exec-deaf'])
 	test(`${mode} is killed after shutdown_timeout`, {skip}, async () => {
 		const s = await Supervisor.serving(
