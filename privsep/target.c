@@ -188,7 +188,7 @@ is_name(const char *host)
 	for (const char *at = host; *at != '\0'; at++) {
 		if (!isalnum((unsigned char)*at) && strchr("-_.", *at) == NULL)
 			return false;
-		if (*at == '.' && (at == host || at[1] == '.'))
+		if (*at == '.' && (at == host || at[1] == '.' || at[1] == '\0'))
 			return false;
 	}
 	return host[0] != '\0';

@@ -42,6 +42,8 @@ static const struct {
     {".", NULL, false},
     {"..", NULL, false},
     {"a..b", NULL, false},
+    {"example.com..", NULL, false},
+    {"127.0.0.1..", NULL, false},
     {".a", NULL, false},
     {"4294967296", NULL, false},
     {"256.1.1.1", NULL, false},
