@@ -35,6 +35,13 @@ has_foreign_owner(const struct exec_config *c)
 	return false;
 }
 
+/* Without namespaces becoming another user is all there is to do. */
+static bool
+applies_bare(unsigned int cap, enum condition condition)
+{
+	return condition == AS_ROOT || cap == CAP_SETPCAP;
+}
+
 static bool
 applies(enum condition condition, const struct exec_config *c, bool userns)
 {
@@ -52,15 +59,17 @@ applies(enum condition condition, const struct exec_config *c, bool userns)
 }
 
 int
-caps_keep(const struct exec_config *c, bool userns, struct err *e)
+caps_keep(const struct exec_config *c, const struct probe *p, struct err *e)
 {
 	const capng_type_t both = CAPNG_EFFECTIVE | CAPNG_PERMITTED;
+	bool userns = p->errnum[LAYER_USERNS] == 0;
 	uint64_t keep = 0;
 	int r;
 
 	capng_clear(CAPNG_SELECT_ALL);
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		if (!applies(rows[i].condition, c, userns))
+		if (p->bare ? !applies_bare(rows[i].cap, rows[i].condition)
+			    : !applies(rows[i].condition, c, userns))
 			continue;
 		keep |= CAP_BIT(rows[i].cap);
 		if (capng_update(CAPNG_ADD, both | CAPNG_BOUNDING_SET,

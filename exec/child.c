@@ -169,11 +169,11 @@ step_ids(struct child *c)
 	const struct order *o = c->order;
 	int r = 0;
 
-	/* A new user namespace comes with a full set. Without one a plain user
-	 * may take nothing out of it, and no_new_privs does instead. */
-	if (!o->bare)
+	/* A new user namespace comes with a full set. Where nothing can be
+	 * taken out of it, no_new_privs does instead. */
+	if (o->bounds)
 		r = child_drop_bounding(o->userns ? UINT64_MAX : o->bounding);
-	if (r == 0 && !o->bare)
+	if (r == 0 && o->bounds)
 		r = lock_securebits();
 	if (r == 0 && o->userns)
 		r = privdrop_ids(o->id.inside_uid, o->id.inside_gid, false);
@@ -189,7 +189,7 @@ step_ids(struct child *c)
 static int
 step_capabilities(struct child *c)
 {
-	int r = child_drop_caps(!c->order->bare);
+	int r = child_drop_caps(c->order->bounds);
 
 	return r == 0 ? privdrop_undumpable() : r;
 }

@@ -311,6 +311,8 @@ config_follow(struct exec_config *c, const struct exec_config *now,
 {
 	if (!has_same_places(c, now))
 		return err_set(e, EINVAL, "config: needs a new start");
+	c->bare = now->bare;
+	c->no_netns = now->no_netns;
 	for (size_t i = 0; i < c->workspace_count; i++) {
 		struct workspace *w = &c->workspaces[i];
 		int fd = fcntl(now->workspaces[i].fd, F_DUPFD_CLOEXEC, 3);

@@ -36,8 +36,9 @@ struct exec_config {
 	enum preset preset;
 	enum network network; /* open: always enabled */
 	uint32_t flags;	      /* EXEC_FLAG_* */
-	/* Found out by probing: sessions have no network of their own. */
-	bool no_netns;
+	/* Found out by probing: there are no namespaces, or sessions have no
+	 * network of their own. */
+	bool bare, no_netns;
 	uint32_t log_level;
 	uid_t uid_base;
 	mode_t umask;

@@ -138,6 +138,7 @@ send_config(const struct exec_config *config, struct channel *c)
 	const struct msg_http_config m = {.uid = p->uid,
 	    .gid = p->gid,
 	    .log_level = config->log_level,
+	    .bare = config->bare,
 	    .policy = {.data = p->policy, .len = p->policy_len}};
 	int r = channel_send_http_config(c, &m, NULL, 0);
 

@@ -49,6 +49,12 @@ identity_of(const struct executor *x, const struct session *s, bool narrow)
 	id.inside_gid = id.gid;
 	if (!c->root || (c->preset == PRESET_OPEN && !narrow))
 		return id;
+	/* Its files cannot be shown as another's. */
+	if (x->probe->bare) {
+		id.uid = id.inside_uid = c->workspaces[0].uid;
+		id.gid = id.inside_gid = c->workspaces[0].gid;
+		return id;
+	}
 	id.uid = c->uid_base + slot;
 	id.gid = c->uid_base + slot;
 	id.inside_uid = c->workspaces[0].uid;

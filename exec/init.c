@@ -188,12 +188,12 @@ write_maps(const struct order *o, int proc, pid_t program)
 static int
 give_up(const struct order *o)
 {
-	int r = o->bare ? 0 : child_drop_bounding(o->bounding);
+	int r = o->bounds ? child_drop_bounding(o->bounding) : 0;
 
 	if (r == 0 && o->become)
 		r = privdrop_ids(o->id.uid, o->id.gid, true);
 	if (r == 0)
-		r = child_drop_caps(!o->bare);
+		r = child_drop_caps(o->bounds);
 	if (r == 0)
 		r = privdrop_undumpable();
 	if (r == 0 && !o->bare)

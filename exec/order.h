@@ -46,6 +46,7 @@ struct order {
 	int ns[TEMPLATE_NS]; /* borrowed descriptors, -1 where absent */
 	struct identity id;
 	uint64_t bounding; /* exec's bounding set */
+	bool bounds;	   /* the bounding set can be emptied */
 	bool become;	   /* exec is root: turn to id.uid and id.gid */
 	/* No namespaces at all: the tree is a Landlock domain, and init ends
 	 * it when exec closes control_fd. */

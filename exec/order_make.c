@@ -111,6 +111,8 @@ set_confinement(struct order_store *s, const struct order_source *from)
 	o->scratch = from->config->scratch;
 	o->bare = from->probe->bare;
 	o->bounding = from->probe->bounding;
+	/* A plain user has the right only in a namespace of its own. */
+	o->bounds = from->config->root || !o->bare;
 	o->become = from->config->root && confined;
 	o->userns = from->probe->userns && confined;
 	o->dumpable = !from->config->root;

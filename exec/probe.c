@@ -118,6 +118,8 @@ probe_init(struct probe *p)
 	p->errnum[LAYER_USERNS] = layer_try_userns();
 	p->errnum[LAYER_VIEWS] = layer_try_mounts();
 	p->bare = p->errnum[LAYER_VIEWS] != 0;
+	if (geteuid() == 0 && p->bare)
+		p->errnum[LAYER_NAMESPACES] = p->errnum[LAYER_VIEWS];
 }
 
 static void
@@ -206,6 +208,14 @@ needs_idmap(const struct exec_config *c)
 	return false;
 }
 
+/* Whether programs, which are never root, would be: without maps they are the
+ * owner of the first workspace. */
+static bool
+is_of_root(const struct exec_config *c)
+{
+	return c->root && c->workspaces[0].uid == 0;
+}
+
 /* Without namespaces Landlock must hold files and signals: a program could
  * else end the init that is to end it. */
 static enum layer
@@ -216,7 +226,10 @@ missing_for_bare(const struct probe *p, const struct exec_config *c,
 		return c->root ? LAYER_NAMESPACES : LAYER_USERNS;
 	if (p->errnum[LAYER_SCOPE] != 0)
 		return LAYER_SCOPE;
-	return preset == PRESET_STRICT ? LAYER_VIEWS : LAYER_NONE;
+	if (preset == PRESET_STRICT)
+		return LAYER_VIEWS;
+	return preset != PRESET_OPEN && is_of_root(c) ? LAYER_IDMAP
+						      : LAYER_NONE;
 }
 
 /* What is missing for a preset, or LAYER_NONE. */
@@ -285,6 +298,8 @@ missing_for_plan(const struct exec_config *c, const struct plan *plan)
 	if (!may_degrade(c) || plan->glob_count > 0 ||
 	    plan->view == PLAN_VIEW_MINIMAL || plan->view == PLAN_VIEW_EMPTY)
 		return LAYER_VIEWS;
+	if (is_of_root(c))
+		return LAYER_IDMAP;
 	for (size_t i = 0; i < plan->path_count; i++)
 		if (is_less(&plan->paths[i]))
 			return LAYER_VIEWS;

@@ -57,7 +57,9 @@ receive_config(struct channel *supervisor, struct exec_config *c, struct err *e)
 static int
 lock_down(const struct exec_config *c, const struct probe *probe, struct err *e)
 {
-	int r = caps_keep(c, probe->errnum[LAYER_USERNS] == 0, e);
+	/* A plain user without a namespace of its own has no capability, and
+	 * no right to cut the bounding set. */
+	int r = c->root || !probe->bare ? caps_keep(c, probe, e) : 0;
 
 	if (r < 0)
 		return r;
@@ -102,20 +104,6 @@ settle(struct exec_config *c, const struct probe *probe, uint32_t *namespaces,
 		return r;
 	*namespaces = namespaces_differ(&before, &after);
 	return lock_down(c, probe, e);
-}
-
-/* Where exec cannot get a place of its own: it stays, and a plain user has no
- * capability to give up. */
-static int
-lock_down_bare(struct err *e)
-{
-	int r = privdrop_undumpable();
-
-	if (r == 0)
-		r = privdrop_no_new_privs();
-	if (r == 0)
-		r = lockdown(&filter_exec);
-	return r < 0 ? err_errno(e, -r, "lock-down") : 0;
 }
 
 /* Totals, where they are asked for: without them nothing is done to the host.
@@ -165,7 +153,7 @@ report_alone(struct channel *supervisor, struct exec_config *c,
 	int r;
 
 	if (probe->bare) {
-		r = lock_down_bare(e);
+		r = lock_down(c, probe, e);
 		if (r == 0)
 			probe_layers(probe);
 		probe->errnum[LAYER_SECCOMP] = -r;
@@ -196,10 +184,12 @@ start_serve(struct channel *supervisor, struct exec_config *c, struct err *e)
 	if (c->flags & EXEC_FLAG_PROBE)
 		return report_alone(supervisor, c, &probe, e);
 	probe.bare = probe.bare && probe_may_be_bare(c);
-	r = probe.bare ? lock_down_bare(e) : settle(c, &probe, &namespaces, e);
+	r = probe.bare ? lock_down(c, &probe, e)
+		       : settle(c, &probe, &namespaces, e);
 	if (r < 0)
 		return r;
 	if (probe.bare) {
+		c->bare = true;
 		probe_layers(&probe);
 		r = config_share_nothing(c, e);
 	} else {

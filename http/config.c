@@ -82,7 +82,8 @@ config_take(struct config *c, const struct msg_http_config *m, struct err *e)
 
 	*c = (struct config){.uid = m->uid,
 	    .gid = m->gid,
-	    .log_level = m->log_level};
+	    .log_level = m->log_level,
+	    .bare = m->bare != 0};
 	c->packed = malloc(packed.len + 1);
 	if (c->packed == NULL)
 		return err_set(e, ENOMEM, "config");

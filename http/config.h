@@ -19,6 +19,7 @@ struct config {
 	uid_t uid; /* to become; 0: stay, in a user namespace */
 	gid_t gid;
 	uint32_t log_level;
+	bool bare; /* the host gives no namespaces */
 };
 
 /* Decode m into *c. Returns 0; -EPROTO or -ENOMEM with e. Release c with

@@ -43,10 +43,18 @@ set_rlimits(const struct config *c, struct err *e)
 	return 0;
 }
 
+/* Neither root nor in a user namespace there is no right to cut the bounding
+ * set, and no_new_privs makes it meaningless. */
+static bool
+may_bound(const struct config *c)
+{
+	return c->uid != 0 || !c->bare;
+}
+
 static int
 drop_rights(const struct config *c, struct err *e)
 {
-	int r = privdrop_bounding(0);
+	int r = may_bound(c) ? privdrop_bounding(0) : 0;
 
 	if (r == 0 && c->uid != 0)
 		r = privdrop_ids(c->uid, c->gid, true);
@@ -70,7 +78,7 @@ drop_rights(const struct config *c, struct err *e)
 }
 
 static int
-tell(struct channel *exec, struct err *e)
+tell(const struct config *c, struct channel *exec, struct err *e)
 {
 	struct msg_role_ready reached = {0};
 	struct msg_http_ready m;
@@ -79,7 +87,7 @@ tell(struct channel *exec, struct err *e)
 	m = (struct msg_http_ready){.uid = reached.uid,
 	    .gid = reached.gid,
 	    .caps = reached.caps_effective | reached.caps_permitted |
-		    reached.caps_bounding,
+		    (may_bound(c) ? reached.caps_bounding : 0),
 	    .no_new_privs = reached.no_new_privs,
 	    .seccomp = reached.seccomp,
 	    .dumpable = reached.dumpable};
@@ -92,12 +100,13 @@ int
 confine(const struct config *c, struct channel *exec, struct err *e)
 {
 	struct namespaces entered;
-	int r = jail_enter_networked(&entered, e);
+	int r = c->bare ? 0 : jail_enter_networked(&entered, e);
 
 	if (r == 0)
 		r = drop_rights(c, e);
 	if (r < 0)
 		return r;
 	r = lockdown(&filter_http);
-	return r < 0 ? err_errno(e, -r, "system call filter") : tell(exec, e);
+	return r < 0 ? err_errno(e, -r, "system call filter")
+		     : tell(c, exec, e);
 }

@@ -59,11 +59,14 @@ protect(struct opening *o, const char *config_file, const char *url_file,
 static int
 use_scratch(struct opening *o, struct config *c, struct err *e)
 {
+	struct stat owner;
 	int r;
 
 	if ((o->server.lacks & ROLE_NS_MNT) == 0 || c->preset == PRESET_OPEN)
 		return 0;
-	r = scratch_make(&o->scratch, e);
+	if (fstat(o->workspaces.fds[0], &owner) < 0)
+		return err_errno(e, errno, "workspace");
+	r = scratch_make(&o->scratch, owner.st_uid, owner.st_gid, e);
 	return r < 0 ? r : own_home_scratch(c, o->scratch.path, e);
 }
 
@@ -224,7 +227,7 @@ opening_init(struct opening *o, struct config *c, const char *config_file,
 	if (c->degraded || c->preset == PRESET_OPEN)
 		o->server.lacks = layer_missing_namespaces();
 	if (check_rights(c, e) < 0 || own_home_use(c, e) < 0 ||
-	    use_scratch(o, c, e) < 0 || open_workspaces(o, c, e) < 0)
+	    open_workspaces(o, c, e) < 0 || use_scratch(o, c, e) < 0)
 		return EXIT_USAGE;
 	if (open_binaries(o, e) < 0)
 		return EXIT_RUNTIME;

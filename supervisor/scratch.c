@@ -115,7 +115,7 @@ scratch_sweep(int top)
 /* --- the process that does it --------------------------------------------- */
 
 static int
-settle(int top, int life)
+settle(const struct scratch *s, int top, int life)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), r;
 
@@ -127,6 +127,10 @@ settle(int top, int life)
 		if (dup2(null, fd) < 0)
 			return -errno;
 	r = privdrop_close_from(5);
+	if (r == 0 && geteuid() == 0)
+		r = privdrop_ids(s->uid, s->gid, true);
+	if (r == 0)
+		r = privdrop_caps(0, false);
 	if (r == 0)
 		r = privdrop_undumpable();
 	if (r == 0)
@@ -135,16 +139,16 @@ settle(int top, int life)
 }
 
 static _Noreturn void
-sweeper_run(const char *path, int top, int life)
+sweeper_run(const struct scratch *s, int top, int life)
 {
 	char byte;
 
-	if (settle(top, life) < 0)
+	if (settle(s, top, life) < 0)
 		_exit(1);
 	while (read(4, &byte, 1) < 0 && errno == EINTR)
 		;
 	scratch_sweep(3);
-	(void)unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
+	(void)unlinkat(AT_FDCWD, s->path, AT_REMOVEDIR);
 	_exit(0);
 }
 
@@ -169,7 +173,7 @@ start_sweeper(struct scratch *s, struct err *e)
 
 		if (high < 0 || end < 0)
 			_exit(1);
-		sweeper_run(s->path, high, end);
+		sweeper_run(s, high, end);
 	}
 	(void)close(ends[0]);
 	s->life = ends[1];
@@ -185,7 +189,7 @@ scratch_init(struct scratch *s)
 }
 
 int
-scratch_make(struct scratch *s, struct err *e)
+scratch_make(struct scratch *s, uid_t uid, gid_t gid, struct err *e)
 {
 	char home[sizeof s->path + sizeof "/home"];
 
@@ -195,7 +199,11 @@ scratch_make(struct scratch *s, struct err *e)
 		return err_errno(e, errno, "make a directory in /tmp");
 	}
 	(void)snprintf(home, sizeof home, "%s/home", s->path);
-	if (mkdir(home, 0700) < 0)
+	s->uid = uid;
+	s->gid = gid;
+	if (mkdir(home, 0700) < 0 ||
+	    (geteuid() == 0 &&
+		(lchown(home, uid, gid) < 0 || lchown(s->path, uid, gid) < 0)))
 		return err_errno(e, errno, "make %s", home);
 	return start_sweeper(s, e);
 }

@@ -1,11 +1,13 @@
-// A plain user on a host that gives no namespaces at all, with
-// sandbox.degraded=allow: programs and file workers are held by Landlock and
-// filters alone. What that can hold runs, and is held; the rest is refused.
+// A host that gives no namespaces at all, with sandbox.degraded=allow: programs
+// and file workers are held by Landlock and filters alone. What that can hold
+// runs, and is held; the rest is refused. A plain user without user namespaces,
+// and root in a container without CAP_SYS_ADMIN.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import {after, before, test} from 'node:test';
 import {startParams} from './lib/client.mjs';
+import {Origin, bodyOf, request} from './lib/http.mjs';
 import {isAlive, uniqueWord, withArgument} from './lib/proc.mjs';
 import {
 	Server, binary, build, fileUri, foreignSkip, freshDirectory, rootSkip,
@@ -16,8 +18,12 @@ const without = path.join(build, 'tests', 'sandbox', 'without');
 const skip = foreignSkip || (fs.existsSync(without) ? rootSkip :
 	'without is not built');
 const USER = 1234;
-const command = `setpriv --reuid ${USER} --regid ${USER} --clear-groups ` +
-	`${without} userns -- ${binary} serve --workspace {workspace}`;
+const serve = `${binary} serve --workspace {workspace}`;
+const command = process.env.SALLYPORT_AS_ROOT ?
+	`${without} namespaces -- setpriv --bounding-set -sys_admin ` +
+		serve :
+	`setpriv --reuid ${USER} --regid ${USER} --clear-groups ` +
+		`${without} userns -- ${serve}`;
 
 // A file of the same user in the host's /tmp, and a directory for it to be in.
 const outside = skip ? '' : freshDirectory('outside');
@@ -32,7 +38,8 @@ before(async () => {
 	for (const file of [workspace, outside, secret])
 		fs.chownSync(file, USER, USER);
 	server = await Server.start({
-		command, workspace, set: {'sandbox.degraded': 'allow'},
+		command, workspace,
+		set: {'sandbox.degraded': 'allow', 'http.allow_private': 'true'},
 	});
 	client = await server.connect();
 });
@@ -202,6 +209,38 @@ test('a whole tree ends, whatever became of it', {skip}, async () => {
 		{processId: 'tree'}), {running: true});
 	assert.equal((await p.end()).exitCode, 137);
 	await until(5000, 'its end', () => !pids.some((pid) => isAlive(pid)));
+});
+
+test('a terminal is the only one in reach', {skip}, async () => {
+	const p = await client.start(['/bin/sh', '-c', 'echo hi > /dev/tty; ' +
+		'stty size; cat /dev/ptmx || echo none'], {tty: true});
+	assert.match((await p.end()).pty, /^hi\r\n24 80\r\n[^]*none\r\n$/);
+});
+
+test('requests are made', {skip}, async () => {
+	const origin = await Origin.start({'/': (req, res) => res.end('here')});
+	try {
+		const result = await request(client, `${origin.url}/`);
+		assert.equal(bodyOf(result), 'here');
+	} finally {
+		await origin.stop();
+	}
+});
+
+test('when exec dies, so does every tree', {skip}, async () => {
+	const other = await server.connect();
+	const word = uniqueWord();
+	await other.start(['/bin/sh', '-c',
+		`setsid sh -c 'sleep 1000; :' ${word}1 & exec sh -c 'sleep 1000; :' ` +
+		`${word}2`]);
+	const names = [1, 2].map((n) => `${word}${n}`);
+	await until(5000, 'the tree', () =>
+		names.every((name) => withArgument(name).length > 0));
+	process.kill(await server.role('exec'), 'SIGKILL');
+	await until(5000, 'its end', () =>
+		names.every((name) => withArgument(name).length === 0));
+	client = await until(5000, 'the next', () =>
+		server.connect().catch(() => undefined));
 });
 
 test('programs have a HOME and a TMPDIR, which go with the server', {skip},

@@ -239,6 +239,7 @@ async function serves(layer, who, degraded) {
 for (const [layer, root, user] of [
 	['userns', [true, true], [false, true]],
 	['userns landlock=5', [true, true], [false, false]],
+	['namespaces', [false, true], [false, true]],
 	['netns', [false, true], [false, true]],
 	['proc', [false, true], [false, true]],
 	['netns proc landlock', [false, true], [false, true]],

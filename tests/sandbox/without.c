@@ -4,6 +4,7 @@
  *   without LAYER... -- PROGRAM [ARGUMENT]...
  *
  *   userns        user namespaces: clone and unshare fail with EPERM
+ *   namespaces    any namespace and any mount: EPERM, as without CAP_SYS_ADMIN
  *   netns         network namespaces: EINVAL, as from a kernel without them
  *   clone3        ENOSYS, as in containers
  *   landlock      ENOSYS
@@ -113,9 +114,16 @@ lack(scmp_filter_ctx f, const char *layer, int abi)
 {
 	const long later[] = {451 /* cachestat */, 452 /* fchmodat2 */,
 	    457 /* statmount */, 458 /* listmount */};
+	const uint64_t kinds[] = {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID,
+	    CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP};
 
 	if (strcmp(layer, "userns") == 0) {
 		fail_namespace(f, CLONE_NEWUSER, EPERM);
+	} else if (strcmp(layer, "namespaces") == 0) {
+		for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+			fail_namespace(f, kinds[i], EPERM);
+		fail_call(f, SYS_mount, EPERM);
+		fail_call(f, SYS_setns, EPERM);
 	} else if (strcmp(layer, "netns") == 0) {
 		fail_namespace(f, CLONE_NEWNET, EINVAL);
 	} else if (strcmp(layer, "clone3") == 0) {

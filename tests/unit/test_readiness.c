@@ -44,6 +44,47 @@ static const struct msg_role_ready exec_user = {.uid = 1000,
     .seccomp = 2,
     .namespaces = ROLE_NS_USER};
 
+/* A host that gives no namespaces, and one that gives none of networks. */
+static const struct readiness bare_root = {.root = true,
+    .net_uid = 100,
+    .role_caps = 0xf0,
+    .landlock_abi = 7,
+    .lacks = ROOT_NS | ROLE_NS_USER};
+static const struct readiness bare_user = {.uid = 1000,
+    .gid = 1001,
+    .net_uid = 100,
+    .role_caps = 0xf0,
+    .landlock_abi = 7,
+    .lacks = ROOT_NS | ROLE_NS_USER};
+static const struct readiness no_netns = {.root = true,
+    .net_uid = 100,
+    .role_caps = 0xf0,
+    .landlock_abi = 7,
+    .lacks = ROLE_NS_NET};
+static const struct msg_role_ready net_bare_root = {.uid = 100,
+    .gid = 100,
+    .no_new_privs = 1,
+    .seccomp = 2,
+    .landlock_abi = 7};
+static const struct msg_role_ready net_bare_user = {.uid = 1000,
+    .gid = 1001,
+    .groups = 3,
+    .caps_bounding = UINT64_MAX,
+    .no_new_privs = 1,
+    .seccomp = 2,
+    .landlock_abi = 7};
+static const struct msg_role_ready net_no_netns = {.uid = 100,
+    .gid = 100,
+    .no_new_privs = 1,
+    .seccomp = 2,
+    .landlock_abi = 7,
+    .namespaces = ROOT_NS & ~ROLE_NS_NET};
+static const struct msg_role_ready exec_bare_user = {.uid = 1000,
+    .gid = 1001,
+    .caps_bounding = UINT64_MAX,
+    .no_new_privs = 1,
+    .seccomp = 2};
+
 /* One member of a report, worse than it may be. */
 struct row {
 	enum role role;
@@ -87,6 +128,13 @@ static const struct row rows[] = {
     ROW(ROLE_EXEC, exec_root, as_root, dumpable, 1, "dumpable"),
     ROW(ROLE_EXEC, exec_user, as_user, caps_effective, 2, "capabilities"),
     ROW(ROLE_EXEC, exec_user, as_user, namespaces, 0, "user-namespace"),
+    ROW(ROLE_NET, net_bare_root, bare_root, caps_bounding, 1, "bounding-set"),
+    ROW(ROLE_NET, net_bare_root, bare_root, landlock_abi, 0, "landlock"),
+    ROW(ROLE_NET, net_bare_user, bare_user, landlock_abi, 0, "landlock"),
+    ROW(ROLE_NET, net_bare_user, bare_user, caps_permitted, 1, "capabilities"),
+    ROW(ROLE_NET, net_no_netns, no_netns, namespaces, ROLE_NS_IPC | ROLE_NS_UTS,
+	"namespaces"),
+    ROW(ROLE_EXEC, exec_bare_user, bare_user, seccomp, 0, "seccomp"),
 };
 
 static void
@@ -101,6 +149,10 @@ readiness_check_takes_what_is_complete(void **state)
 	    {ROLE_NET, &as_user, &net_user},
 	    {ROLE_EXEC, &as_root, &exec_root},
 	    {ROLE_EXEC, &as_user, &exec_user},
+	    {ROLE_NET, &bare_root, &net_bare_root},
+	    {ROLE_NET, &bare_user, &net_bare_user},
+	    {ROLE_NET, &no_netns, &net_no_netns},
+	    {ROLE_EXEC, &bare_user, &exec_bare_user},
 	};
 
 	(void)state;
