@@ -130,6 +130,22 @@ const struct process_row process_rows[] = {
 	    "any set, no new privileges, own mount, pid and user namespace, "
 	    "the session's ipc, uts and network namespace, Landlock; filter "
 	    "child, and child_no_unix where the plan denies unix sockets"},
+    {.name = "sweeper",
+	.title = "sweeper",
+	.program = "a fork of sallyport serve, on a host without mounts of "
+		   "one's own",
+	.does = "Removes the server's directory in /tmp when the server has "
+		"ended, however that came.",
+	.cannot = "follow a link, write a file, start or connect to anything",
+	.runs_as = "the user who started the server",
+	.uid_key = -1,
+	.capabilities = "those that its user has; its filter leaves them "
+			"nothing to do but remove files",
+	.namespaces = "the host's",
+	.files = "the server's directory in /tmp",
+	.descriptors = "that directory, and the end of the server",
+	.lockdown = "no new privileges, not dumpable, no descriptor of the "
+		    "server's; filter sweeper"},
     {.name = NULL},
 };
 

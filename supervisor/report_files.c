@@ -397,7 +397,15 @@ report_files(struct html *h, const struct config *c, struct err *e)
 	    "with the longest path decides; it is named beside each. Every "
 	    "session has a /tmp and a /dev/shm of its own, and every program "
 	    "its own /dev and /proc. The modes and owners of files hold "
-	    "besides.</p>\n<ul class=\"legend\">");
+	    "besides.</p>\n");
+	if (c->degraded != 0)
+		html_put(h,
+		    "<p class=\"trouble\">sandbox.degraded = allow: where the "
+		    "host lacks a layer, less holds than is said here. What "
+		    "this "
+		    "one lacks is told under <a href=\"#host\">This "
+		    "host</a>.</p>\n");
+	html_put(h, "<ul class=\"legend\">");
 	for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
 		struct look look = look_of(&looks[i]);
 

@@ -125,7 +125,8 @@ report_holds(struct html *h, const struct config *c)
 	report_begin(h, "holds", "What each process holds");
 	html_put(h,
 	    "<p>After its lock-down, which each reaches before it looks at any "
-	    "input; a server that cannot reach it does not serve.</p>\n"
+	    "input. Net, exec and http report what the kernel says of them, "
+	    "and are not used if it falls short.</p>\n"
 	    "<div class=\"cards\">\n");
 	for (const struct process_row *p = process_rows; p->name != NULL; p++)
 		put_process(h, c, p);

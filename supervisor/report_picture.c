@@ -334,8 +334,10 @@ report_picture(struct html *h)
 	html_put(h,
 	    "<p>What parses has no rights, and what has rights does not parse. "
 	    "A full line is a channel that passes only the messages of its "
-	    "list; a dashed one is something else. Nothing passes where there "
-	    "is no line.</p>\n<figure>\n");
+	    "list; a dashed one is something else. Besides, each of ours but "
+	    "init has an end of a pipe to the supervisor for lines of the log, "
+	    "which are text and nothing else. Nothing passes where there is no "
+	    "line.</p>\n<figure>\n");
 	for (size_t i = 0; i < sizeof sheets / sizeof sheets[0]; i++)
 		draw(h, &sheets[i], &all);
 	html_put(h,
