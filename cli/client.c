@@ -482,7 +482,10 @@ on_timer(lws_sorted_usec_list_t *timer)
 {
 	struct client *c = lws_container_of(timer, struct client, timer);
 
+	/* The library calls us on its way into a poll for the next timer, which
+	 * it would wait for. */
 	c->woken = true;
+	lws_cancel_service(c->context);
 }
 
 static int
