@@ -310,9 +310,7 @@ hold(struct session *s, int *status, struct err *e)
 {
 	int r;
 
-	s->signal_fd = open_signals();
-	if (s->signal_fd < 0 ||
-	    watch(s->epoll_fd, s->signal_fd, WATCH_SIGNALS) < 0 ||
+	if (watch(s->epoll_fd, s->signal_fd, WATCH_SIGNALS) < 0 ||
 	    watch(s->epoll_fd, s->lease.fd, WATCH_LEASE) < 0)
 		return err_errno(e, errno, "cannot watch a descriptor");
 	r = watch(s->epoll_fd, STDIN_FILENO, WATCH_STDIN);
@@ -371,7 +369,11 @@ register_server(struct session *s, int *status, struct err *e)
 		*status = app_status(r);
 		return r;
 	}
+	/* Whoever has read the line may send a signal at once. */
 	*status = EXIT_SYSTEM;
+	s->signal_fd = open_signals();
+	if (s->signal_fd < 0)
+		return err_errno(e, errno, "signals");
 	return print_line(s->options, id, s->lease.url, e);
 }
 
