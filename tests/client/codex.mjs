@@ -5,9 +5,10 @@ import {spawn} from 'node:child_process';
 import fs from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';
-import {within} from '../blackbox/lib/wait.mjs';
+import {until, within} from '../blackbox/lib/wait.mjs';
 import {Model} from './model.mjs';
 
+const START_MS = 20000;
 const TURN_MS = 60000;
 const PACKAGE = '@openai/codex/package.json';
 // Nobody listens there, so whatever would leave this machine fails.
@@ -73,9 +74,12 @@ function environment(home) {
 	};
 }
 
+function launcher() {
+	return codex.endsWith('.js') ? [process.execPath, codex] : [codex];
+}
+
 function start(args, options) {
-	const file = codex.endsWith('.js') ?
-		[process.execPath, codex] : [codex];
+	const file = launcher();
 	// Node's launcher has a child; a group of their own ends both.
 	const child = spawn(file[0], [...file.slice(1), ...args],
 		{...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true});
@@ -139,5 +143,42 @@ export async function turn(url, directory, script, {sandbox, toml} = {}) {
 		client?.stop();
 		model.close();
 		fs.rmSync(home, {recursive: true, force: true, maxRetries: 3});
+	}
+}
+
+/**
+ * The client's app-server, whose model follows script: {url (for a host),
+ * where (for attach), model, stop}. listen tells, of its home, the path of the
+ * socket file to listen on; undefined: a port. With null instead none is
+ * started, and command is what would start it on lines.
+ */
+export async function startAppServer(listen, script) {
+	const home = fs.mkdtempSync('/var/tmp/sallyport-client-');
+	const model = new Model(script);
+	let server;
+	const stop = () => {
+		server?.stop();
+		model.close();
+		fs.rmSync(home, {recursive: true, force: true, maxRetries: 3});
+	};
+	fs.writeFileSync(path.join(home, 'config.toml'),
+		configuration(await model.listen()));
+	const env = environment(home);
+	if (listen === null)
+		return {model, stop, command: ['env', '-i',
+			...Object.entries(env).map(([key, value]) => `${key}=${value}`),
+			...launcher(), 'app-server']};
+	const at = listen(home);
+	server = start(['app-server', '--listen',
+		at ? `unix://${at}` : 'ws://127.0.0.1:0'], {env, cwd: home});
+	try {
+		const where = at ? `unix:${at}` : await until(START_MS, 'its URL',
+			() => /ws:\/\/127\.0\.0\.1:\d+/.exec(server.text())?.[0]);
+		await until(START_MS, 'its socket', () => !at || fs.existsSync(at));
+		return {model, stop, where, url: at ? `ws+unix://${at}:/` : where};
+	} catch (e) {
+		stop();
+		e.message += `\n${server.text()}`;
+		throw e;
 	}
 }

@@ -65,6 +65,17 @@ export class AppServer {
 	}
 }
 
+/** An open WebSocket to a real app-server. */
+export async function openSocket(url) {
+	const {WebSocket} = await import('ws');
+	const socket = new WebSocket(url, {perMessageDeflate: false});
+	await new Promise((resolve, reject) => {
+		socket.on('open', resolve);
+		socket.on('error', reject);
+	});
+	return socket;
+}
+
 // As a program: the options as JSON, and a file that gets all that is seen.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
 	const [options, log] = process.argv.slice(2);
