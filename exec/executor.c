@@ -307,6 +307,7 @@ executor_init(struct executor *x, struct channel *supervisor)
 {
 	LIST_INIT(&x->peers);
 	LIST_INIT(&x->leases);
+	sockets_init(&x->sockets);
 	LIST_INIT(&x->https);
 	x->supervisor = supervisor;
 	x->supervisor_source = (struct source){.fd = channel_fd(supervisor),
@@ -336,6 +337,7 @@ executor_done(struct executor *x)
 		lease_free(l);
 	}
 	placeholder_done(&x->placeholders);
+	sockets_done(&x->sockets);
 	if (x->removing)
 		source_close(&x->remover);
 	executor_http_done(x);

@@ -12,6 +12,7 @@
 #include "exec/oom.h"
 #include "exec/probe.h"
 #include "exec/session.h"
+#include "exec/sockets.h"
 #include "privsep/channel.h"
 
 /* One net. Everything of it is found by its generation. */
@@ -44,6 +45,7 @@ struct executor {
 	struct session **sessions;
 	unsigned int slot_count;
 	unsigned int opening; /* helpers at work */
+	struct sockets sockets;
 	struct placeholders placeholders;
 	struct source remover; /* while removing: of the process that does */
 	bool removing;
@@ -107,6 +109,20 @@ must_use int executor_launch(struct executor *x, struct session *s,
  * error; NULL with *r -EPROTO if it never was, or is not that session's. */
 struct lease *executor_lease(const struct executor *x, const struct peer *p,
     uint32_t session, uint32_t id, int *r);
+
+/*
+ * executor_sockets.c: the host's sockets that a start from that template is to
+ * cover, in *out, owned by the caller; NULL if there are none, as mostly. 0 or
+ * a negative errno.
+ */
+must_use int executor_sockets_for(struct executor *x, const struct session *s,
+    const struct template_start *from, const char ***out);
+/* A session's view is going to be made: it covers what there is. */
+void executor_sockets_open(struct executor *x, struct session *s);
+/* The lease covers what that said; and has done so, as it runs. */
+void executor_sockets_asked(const struct executor *x, const struct session *s,
+    const struct template_start *from, struct lease *l);
+void executor_sockets_done(struct executor *x, const struct lease *l);
 
 /* executor_placeholder.c: the lease is at its end, and with it what it relied
  * upon. */

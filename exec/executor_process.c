@@ -230,6 +230,7 @@ start_done(struct executor *x, struct lease *l)
 		return;
 	}
 	l->state = LEASE_RUNNING;
+	executor_sockets_done(x, l);
 	l->control.ready = control_ready;
 	if (source_watch(x->epfd, &l->control, EPOLLIN) < 0)
 		lease_kill(l);
@@ -347,8 +348,10 @@ tell_narrowed(const struct start *s)
 static void
 start_planned(const struct start *s)
 {
-	const struct template *t = &s->session->template;
+	const struct template_start *from =
+	    template_for(&s->session->template, s->session->config, &s->plan);
 	scoped_buf env = {.max = EXECUTOR_ENV_MAX};
+	scoped_free const char **sockets = NULL;
 	struct order_store store;
 	struct lease *l;
 	struct err e = {0};
@@ -358,18 +361,26 @@ start_planned(const struct start *s)
 		answer_refused(s, REFUSE_INVALID, e.text);
 		return;
 	}
-	r = order_make(&store,
-	    &(struct order_source){.config = s->session->config,
-		.probe = s->x->probe,
-		.start = template_for(t, s->session->config, &s->plan),
-		.plan = &s->plan,
-		.spec = &s->spec,
-		.env = {.data = env.data, .len = env.len}});
+	r = executor_sockets_for(s->x, s->session, from, &sockets);
+	if (r < 0) {
+		answer_failed(s->x, s->session->generation, s->number,
+		    STAGE_SOCKETS, (uint32_t)-r);
+		return;
+	}
+	r = order_make(&store, &(struct order_source){.config = s->session->config,
+				   .probe = s->x->probe,
+				   .start = from,
+				   .plan = &s->plan,
+				   .sockets = sockets,
+				   .spec = &s->spec,
+				   .env = {.data = env.data, .len = env.len}});
 	if (r == 0)
 		r = executor_launch(s->x, s->session, s->number, &store.order,
 		    &l);
-	if (r == 0)
+	if (r == 0) {
+		executor_sockets_asked(s->x, s->session, from, l);
 		audit_start(s, l, store.order.file);
+	}
 	tell_narrowed(s);
 	order_done(&store);
 	/* A clone into a group that is full. */

@@ -135,9 +135,10 @@ start_helper(struct executor *x, struct session *s)
 	    [TEMPLATE_CEILING] = identity_of(x, s, false),
 	    [TEMPLATE_NARROW] = identity_of(x, s, true),
 	};
-	int r =
-	    template_begin(s->config, ids, &s->helper.fd, &s->helper_socket);
+	int r;
 
+	executor_sockets_open(x, s);
+	r = template_begin(s->config, ids, &s->helper.fd, &s->helper_socket);
 	if (r < 0)
 		return r;
 	s->deadline_ms = executor_now_ms() + HELPER_TIMEOUT_MS;

@@ -21,6 +21,7 @@
 #include "exec/init_streams.h"
 #include "exec/landlock.h"
 #include "exec/raw.h"
+#include "exec/view.h"
 #include "exec/view_plan.h"
 #include "privsep/filters.h"
 #include "privsep/lockdown.h"
@@ -47,7 +48,7 @@ close_others(const struct order *o)
 	return raw_close_except(keep, TEMPLATE_NS + 3);
 }
 
-/* Join the session, then leave its mount namespace for a copy of it. */
+/* Join the session. */
 static int
 join(const struct order *o)
 {
@@ -59,7 +60,14 @@ join(const struct order *o)
 		if (o->ns[i] >= 0)
 			(void)close(o->ns[i]);
 	}
-	return unshare(CLONE_NEWNS) < 0 ? -errno : 0;
+	return 0;
+}
+
+/* A copy of the session's mounts, to which nothing of this child comes back. */
+static int
+leave_mounts(const struct order *o)
+{
+	return o->bare || unshare(CLONE_NEWNS) == 0 ? 0 : -errno;
 }
 
 /* Never the host's: it shows the host's processes. */
@@ -371,6 +379,8 @@ init_run(const struct order *o)
 	STEP(JOIN, close_others(o));
 	STEP(JOIN, raw_end_with_peer(o->control_fd));
 	STEP(JOIN, join(o));
+	STEP(SOCKETS, view_more_sockets(o));
+	STEP(JOIN, leave_mounts(o));
 	make_view(o, &proc);
 	STEP(LANDLOCK, begin_tree(o));
 	STEP(PTY, streams_make(&s, o));

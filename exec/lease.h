@@ -30,6 +30,9 @@ struct lease {
 	unsigned int slot; /* of the session */
 	uint32_t number;   /* of net's request */
 	enum lease_state state;
+	/* Once it runs, its session's set has these sockets covered. */
+	enum template_set set;
+	uint32_t sockets;
 	bool tty, pipe_stdin;
 	/* It is a file worker: net's end of its channel until that is handed
 	 * over. */

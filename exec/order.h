@@ -64,6 +64,10 @@ struct order {
 	unsigned int landlock_abi; /* 0: no Landlock */
 	bool scope_abstract;	   /* it is in the host's network */
 	const struct plan *plan;
+	const struct exec_config *config;
+	/* Names of sockets of the host that are to be covered first, until
+	 * NULL; NULL: none. */
+	const char *const *sockets;
 	const struct workspace *workspaces;
 	size_t workspace_count;
 	const char *scratch; /* NULL: none */

@@ -106,6 +106,8 @@ set_confinement(struct order_store *s, const struct order_source *from)
 		o->ns[TEMPLATE_NET] = -1;
 	o->id = *id;
 	o->plan = from->plan;
+	o->config = from->config;
+	o->sockets = from->sockets;
 	o->workspaces = from->config->workspaces;
 	o->workspace_count = from->config->workspace_count;
 	o->scratch = from->config->scratch;

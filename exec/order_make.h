@@ -22,8 +22,9 @@ struct order_source {
 	const struct probe *probe;
 	const struct template_start *start;
 	const struct plan *plan;
-	const struct spec *spec; /* NULL: for a file worker */
-	struct bytes env;	 /* list of NAME=VALUE */
+	const char *const *sockets; /* order.h */
+	const struct spec *spec;    /* NULL: for a file worker */
+	struct bytes env;	    /* list of NAME=VALUE */
 };
 
 /* 0; -ENOMEM. Release s with order_done in any case. */

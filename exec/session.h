@@ -43,6 +43,8 @@ struct session {
 	int helper_socket;
 	int64_t deadline_ms; /* by which the helper must have ended */
 	struct template template;
+	/* By set: the sockets of the host that are covered in it. */
+	uint32_t sockets[TEMPLATE_SETS];
 	struct cgroup group; /* if there are totals */
 	STAILQ_HEAD(, waiting) waiting;
 	size_t waiting_count, waiting_bytes;

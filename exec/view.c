@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 
 #include "exec/mount.h"
+#include "exec/sockets.h"
 
 const char *const view_devices[VIEW_DEVICES] = {"/dev/null", "/dev/zero",
     "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
@@ -23,7 +24,7 @@ view_init(struct view *v, enum view_kind kind, const struct exec_config *config,
 	    .cpus = -1,
 	    .resolv = -1,
 	    .shm = -1};
-	buf_init(&v->sockets, VIEW_SOCKETS_MAX);
+	buf_init(&v->sockets, SOCKETS_TEXT_MAX + 1);
 	for (size_t i = 0; i < VIEW_DEVICES; i++)
 		v->devices[i] = -1;
 	for (size_t i = 0; i < WORKSPACES_MAX; i++)

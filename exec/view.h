@@ -13,9 +13,9 @@
 #include "exec/config.h"
 #include "exec/nsmake.h"
 
-#define VIEW_DEVICES	 6
-/* Bytes that the list of the host's unix sockets may have: many thousands. */
-#define VIEW_SOCKETS_MAX (4u * MIB)
+struct order;
+
+#define VIEW_DEVICES 6
 extern const char *const view_devices[VIEW_DEVICES];
 
 /* Whose view it is. */
@@ -100,10 +100,15 @@ void view_as_self(const struct view *v);
 /*
  * view_sockets.c: with the network restricted, unix sockets of the host are
  * covered wherever the view would show them, since connecting to one needs
- * neither a writable mount nor the network. Those made later are not.
+ * neither a writable mount nor the network: by the name that they were bound
+ * with, and if there is nothing, in the directory of that name. The host's list
+ * is read before the network is left.
  */
 must_use int view_open_sockets(struct view *v, struct err *e);
 must_use int view_build_sockets(struct view *v, struct err *e);
+/* By init, in the session's own mount namespace, so that it is done for all
+ * children to come: the order's, which the host has made since. */
+must_use int view_more_sockets(const struct order *o);
 
 /* Whether path lies below dir. */
 bool view_is_below(const char *path, const char *dir);

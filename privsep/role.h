@@ -157,6 +157,7 @@ enum http_failure {
 	STAGE(CLONE, "clone")                                                  \
 	STAGE(CGROUP, "control group")                                         \
 	STAGE(JOIN, "join namespaces")                                         \
+	STAGE(SOCKETS, "cover sockets of the host")                            \
 	STAGE(MOUNT, "mount")                                                  \
 	STAGE(MOUNT_PROC, "mount proc")                                        \
 	STAGE(MOUNT_DEV, "mount dev")                                          \

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/sandbox/exec_fixture.h"
@@ -58,28 +59,112 @@ a_workspace_in_a_closed_directory_is_reached(void **state)
 	    fixture_uid == 0 ? "x\nwork\n" : "x\nsecret\nwork\n");
 }
 
+/* --- sockets of the host -------------------------------------------------- */
+
+/* A socket of ours that everybody may connect to. */
+static int
+listen_at(const char *path)
+{
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(un.sun_path, sizeof un.sun_path, "%s", path);
+	(void)unlink(path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof un), 0);
+	assert_int_equal(listen(fd, 16), 0);
+	assert_int_equal(chmod(path, 0777), 0);
+	return fd;
+}
+
+/* Whether a program of the session can connect to it. */
+static bool
+connects(struct fixture *f, uint32_t session, const char *path)
+{
+	struct driver_process p;
+	char script[256];
+
+	(void)snprintf(script, sizeof script,
+	    "perl -MSocket -e 'socket($u, AF_UNIX, SOCK_STREAM, 0); print "
+	    "connect($u, sockaddr_un(\"%s\")) ? 1 : 0'",
+	    path);
+	driver_sh(&f->d, session, script, &p);
+	assert_true(p.out[0] == '0' || p.out[0] == '1');
+	return p.out[0] == '1';
+}
+
+/* The host's list is not read at every start. */
+static bool
+connects_no_more(struct fixture *f, const char *path)
+{
+	struct timespec now, end;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += 5;
+	while (connects(f, 1, path)) {
+		(void)clock_gettime(CLOCK_MONOTONIC, &now);
+		if (now.tv_sec > end.tv_sec)
+			return false;
+	}
+	return true;
+}
+
 static void
 a_socket_of_the_host_is_covered(void **state)
 {
 	struct fixture *f = *state;
-	struct sockaddr_un un = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	char script[256];
+	char path[FIXTURE_PATH_MAX];
+	int fd;
 
 	if (geteuid() != 0)
 		skip_because("needs root");
-	(void)snprintf(un.sun_path, sizeof un.sun_path, "%s/socket",
-	    fixture_place);
-	assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof un), 0);
-	assert_int_equal(listen(fd, 1), 0);
-	assert_int_equal(chmod(un.sun_path, 0777), 0);
+	fd = listen_at(fixture_at(path, "/socket"));
 	driver_session(&f->d, 2);
-	(void)snprintf(script, sizeof script,
-	    "perl -MSocket -e 'socket($u, AF_UNIX, SOCK_STREAM, 0); print "
-	    "connect($u, sockaddr_un(\"%s\")) ? 1 : 0'",
-	    un.sun_path);
-	driver_expect(&f->d, 2, script, "0");
+	assert_false(connects(f, 2, path));
 	(void)close(fd);
+}
+
+/* As the control sockets of ssh are made. */
+static void
+a_socket_with_another_name_is_covered(void **state)
+{
+	struct fixture *f = *state;
+	char bound[FIXTURE_PATH_MAX], path[FIXTURE_PATH_MAX];
+	int fd;
+
+	if (geteuid() != 0)
+		skip_because("needs root");
+	fd = listen_at(fixture_at(bound, "/control.x7Fh2"));
+	assert_int_equal(link(bound, fixture_at(path, "/control")), 0);
+	assert_int_equal(unlink(bound), 0);
+	driver_session(&f->d, 2);
+	assert_false(connects(f, 2, path));
+	(void)close(fd);
+}
+
+static void
+sockets_made_later_are_covered(void **state)
+{
+	struct fixture *f = *state;
+	char path[FIXTURE_PATH_MAX], name[FIXTURE_PATH_MAX];
+	int fd[3];
+
+	if (geteuid() != 0)
+		skip_because("needs root");
+	driver_expect(&f->d, 1, "echo it stands", "it stands\n");
+	fd[0] = listen_at(fixture_at(path, "/late"));
+	assert_true(connects_no_more(f, path));
+	/* Its daemon starts anew. */
+	fd[1] = listen_at(path);
+	assert_true(connects_no_more(f, path));
+	fd[2] = listen_at(fixture_at(path, "/late.x7Fh2"));
+	assert_int_equal(link(path, fixture_at(name, "/linked")), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_true(connects_no_more(f, name));
+	/* Once covered, it is so for all that follow. */
+	driver_expect(&f->d, 1, "grep -c /late /proc/self/mountinfo", "1\n");
+	driver_expect(&f->d, 1, "grep -c /late /proc/self/mountinfo", "1\n");
+	for (int i = 0; i < 3; i++)
+		(void)close(fd[i]);
 }
 
 static int
@@ -345,6 +430,10 @@ main(int argc, char **argv)
 		a_workspace_in_a_closed_directory_is_reached, begin_place,
 		end_place),
 	    cmocka_unit_test_setup_teardown(a_socket_of_the_host_is_covered,
+		begin_place, end_place),
+	    cmocka_unit_test_setup_teardown(
+		a_socket_with_another_name_is_covered, begin_place, end_place),
+	    cmocka_unit_test_setup_teardown(sockets_made_later_are_covered,
 		begin_place, end_place),
 	    FIXTURE_WITH(protected_paths_are_read_only_and_few_mounts,
 		begin_protected),
