@@ -29,8 +29,8 @@ enum plan_view {
 
 enum plan_unix_sockets {
 	PLAN_UNIX_PRIVATE, /* no path socket of the host can be reached */
-	PLAN_UNIX_DENY,	   /* socket(AF_UNIX) is refused, socketpair stays */
-	PLAN_UNIX_HOST,	   /* as the view lets it */
+	PLAN_UNIX_DENY, /* socket(AF_UNIX) is refused, pairs of streams stay */
+	PLAN_UNIX_HOST, /* as the view lets it */
 };
 
 /* What to do about a path that does not exist. */

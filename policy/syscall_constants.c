@@ -50,6 +50,8 @@ static const struct constant constants[] = {
     C(SOCK_CLOEXEC),
     C(SOCK_DGRAM),
     C(SOCK_NONBLOCK),
+    C(SOCK_RAW),
+    C(SOCK_SEQPACKET),
     C(SOCK_STREAM),
     C(IOPRIO_WHO_PROCESS),
     C(PRIO_PROCESS),

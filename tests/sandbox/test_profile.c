@@ -324,6 +324,9 @@ start_patterns(struct fixture *f, const char *pattern, size_t count)
 	"25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 "      \
 	"46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63"
 
+/* Files are dear to make, other names of one are not. */
+#define LINKS(count) "perl -e 'link \"a\", \"$_.env\" for 1.." #count "'"
+
 static void
 the_work_for_patterns_is_bounded(void **state)
 {
@@ -336,9 +339,9 @@ the_work_for_patterns_is_bounded(void **state)
 	    {"p=.; for i in " TO_64 "; do p=$p/d; done; mkdir -p $p",
 		"mkdir $(find -name d | tail -1)/d", "**/*.env", 1},
 	    /* Mounts. */
-	    {"seq -f %g.env 2048 | xargs touch", "touch x.env", "*.env", 1},
+	    {"touch a; " LINKS(2048), "touch x.env", "*.env", 1},
 	    /* Files. */
-	    {"mkdir m; cd m; seq 3125 | xargs touch", "touch m/x", "m/*.env",
+	    {"mkdir m; cd m; touch a; " LINKS(3124), "touch m/x", "m/*.txt",
 		SANDBOX_GLOBS_MAX},
 	};
 	struct fixture *f = *state;
@@ -470,7 +473,8 @@ refusals_have_their_reasons(void **state)
 #define SOCKETS                                                                \
 	"perl -MSocket -e 'print socket($s, AF_UNIX, SOCK_STREAM, 0) ? 1 : "   \
 	"0, socketpair($a, $b, AF_UNIX, SOCK_STREAM, 0) ? 1 : 0, "             \
-	"socket($s, AF_INET, SOCK_STREAM, 0) ? 1 : 0'"
+	"socket($s, AF_INET, SOCK_STREAM, 0) ? 1 : 0, "                        \
+	"socketpair($a, $b, AF_UNIX, SOCK_DGRAM, 0) ? 1 : 0'"
 
 static void
 read_only_profiles_have_no_unix_sockets(void **state)
@@ -482,10 +486,10 @@ read_only_profiles_have_no_unix_sockets(void **state)
 
 	start_row(f, &reads);
 	driver_wait_gone(&f->d, &f->p);
-	assert_string_equal(f->p.out, "011");
+	assert_string_equal(f->p.out, "0110");
 	start_row(f, &writes);
 	driver_wait_gone(&f->d, &f->p);
-	assert_string_equal(f->p.out, "111");
+	assert_string_equal(f->p.out, "1111");
 }
 
 static void
