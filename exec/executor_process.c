@@ -367,13 +367,14 @@ start_planned(const struct start *s)
 		    STAGE_SOCKETS, (uint32_t)-r);
 		return;
 	}
-	r = order_make(&store, &(struct order_source){.config = s->session->config,
-				   .probe = s->x->probe,
-				   .start = from,
-				   .plan = &s->plan,
-				   .sockets = sockets,
-				   .spec = &s->spec,
-				   .env = {.data = env.data, .len = env.len}});
+	r = order_make(&store,
+	    &(struct order_source){.config = s->session->config,
+		.probe = s->x->probe,
+		.start = from,
+		.plan = &s->plan,
+		.sockets = sockets,
+		.spec = &s->spec,
+		.env = {.data = env.data, .len = env.len}});
 	if (r == 0)
 		r = executor_launch(s->x, s->session, s->number, &store.order,
 		    &l);
