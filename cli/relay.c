@@ -415,8 +415,9 @@ relay_loop(struct relay *r, struct err *e)
 			n = take_messages(r, e);
 		if (n == 0)
 			n = end_stdin(r, e);
-		/* A lost connection matters only before the end. */
-		if (n == 0 && !r->closed)
+		/* A lost connection matters only before the end, which a
+		 * server may tell in part. */
+		if (n == 0 && !(r->closed && r->exited))
 			n = client_check(r->o->client, e);
 	}
 	return n;
