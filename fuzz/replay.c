@@ -39,8 +39,7 @@ run_file(const char *path)
 	if (data == NULL || fread(data, 1, size, f) != size)
 		die(path);
 	(void)fclose(f);
-	(void)printf("%s\n", path);
-	(void)fflush(stdout);
+	(void)fprintf(stderr, "%s\n", path);
 	(void)LLVMFuzzerTestOneInput(data, size);
 	count++;
 }
@@ -83,6 +82,6 @@ main(int argc, char **argv)
 		else
 			run_file(argv[i]);
 	}
-	(void)printf("%zu inputs\n", count);
+	(void)fprintf(stderr, "%zu inputs\n", count);
 	return count > 0 ? 0 : 1;
 }
