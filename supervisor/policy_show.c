@@ -4,6 +4,7 @@
 
 #include "base/sha256.h"
 #include "policy/texts.h"
+#include "privsep/layer.h"
 #include "supervisor/jsontext.h"
 #include "supervisor/policy_command.h"
 #include "supervisor/process_table.h"
@@ -243,6 +244,49 @@ show_lockdowns(struct show *s)
 		}
 		end_item(s);
 	}
+	end(s, false);
+}
+
+/* What the policy does without, and what is left then. */
+static void
+show_degraded(struct show *s, const struct config *c)
+{
+	static const struct {
+		enum layer lacks;
+		const char *left;
+	} rows[] = {
+	    {LAYER_NAMESPACES,
+		"programs of whole directories, in a Landlock domain behind "
+		"child_no_unix, child_no_network, child_bare and "
+		"child_no_attributes: they see the host's /proc and the names "
+		"of its files; net and http behind Landlock, without a root "
+		"of their own"},
+	    {LAYER_NETNS,
+		"programs have no sockets but unix ones: child_no_network; "
+		"net without a network of its own"},
+	    {LAYER_PROC, "programs have an empty /proc"},
+	    {LAYER_SCOPE,
+		"programs with the host's network reach its abstract sockets"},
+	    {LAYER_CGROUP, "each process is limited by itself, no totals"},
+	};
+
+	begin(s, "degraded", "where the host lacks a layer: what is left");
+	for (size_t i = 0; c->degraded && i < sizeof rows / sizeof rows[0];
+	     i++) {
+		const char *words = layer_row(rows[i].lacks)->words;
+
+		begin_item(s);
+		if (s->json) {
+			put_json(s, "lacks", bytes_of(words));
+			put_json(s, "left", bytes_of(rows[i].left));
+		} else {
+			note(s, buf_printf(&s->out, "%-36s %s\n", words,
+				    rows[i].left));
+		}
+		end_item(s);
+	}
+	if (!c->degraded && !s->json)
+		put(s, "nothing: what needs the layer is refused\n");
 	end(s, true);
 }
 
@@ -259,6 +303,7 @@ show(const struct config *c, bool json)
 	show_config(&s, c);
 	r = show_filters(&s, c, &e);
 	show_lockdowns(&s);
+	show_degraded(&s, c);
 	if (json)
 		put(&s, "}\n");
 	if (r < 0)

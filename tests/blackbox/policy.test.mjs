@@ -146,6 +146,7 @@ test('show hides values of variables and names every filter',
 			assert.match(shown.filters.find((f) => f.process === name).sha256,
 				/^[0-9a-f]{64}$/);
 		assert.ok(shown.processes.some((p) => p.process === 'net'));
+		assert.deepEqual(shown.degraded, []);
 	});
 
 const careful = `[server]
