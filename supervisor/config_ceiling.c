@@ -94,6 +94,24 @@ check_writable(const struct config_ceiling *c, size_t i,
 	    "server.workspace too");
 }
 
+/* A root that starts empty gets them all the same, and nothing would cover
+ * them again. */
+static int
+check_denied(const struct config_ceiling *c, size_t i, struct err *e)
+{
+	struct bytes path = bytes_of(c->paths[i].path);
+
+	if (c->paths[i].access != PLAN_DENY ||
+	    c->ceiling.view != PLAN_VIEW_MINIMAL ||
+	    profile_is_in(path, bytes_of("/dev/shm")))
+		return 0;
+	if (!profile_is_in(path, bytes_of("/proc")) &&
+	    !profile_is_in(path, bytes_of("/dev")))
+		return 0;
+	return refuse(c->rules[i], e,
+	    "every command has that, unless read = / is a rule too");
+}
+
 /* A workspace's path may be that of a rule that names it. */
 static int
 check_unique(const struct config_ceiling *c, struct err *e)
@@ -145,6 +163,8 @@ config_ceiling_init(struct config_ceiling *c, const struct config_profile *p,
 		r = expand(c, &p->rules[i], workspaces, e);
 	for (size_t i = 0; i < c->ceiling.path_count && r == 0; i++)
 		r = check_writable(c, i, workspaces, read_only, e);
+	for (size_t i = 0; i < c->ceiling.path_count && r == 0; i++)
+		r = check_denied(c, i, e);
 	if (r == 0)
 		r = check_unique(c, e);
 	return r < 0 ? r : add_own(c, read_only, e);

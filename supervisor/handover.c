@@ -107,13 +107,42 @@ exec_flags(const struct config *c)
 	       (c->compat == COMPAT_OPENCLAW ? EXEC_FLAG_OPENCLAW : 0u);
 }
 
-/* What a profile does not mention is as in the preset that shows less. */
+/* Whether path is in a session that sees little else. */
+static bool
+is_in_minimal(const struct server *s, const char *path)
+{
+	static const char *const scratch[] = {"/tmp", "/dev/shm"};
+	const struct list *workspaces = &s->workspaces->paths;
+	bool found = strcmp(path, "/") == 0;
+
+	for (size_t i = 0; i < 2 && !found; i++)
+		found = profile_is_in(bytes_of(path), bytes_of(scratch[i]));
+	for (size_t i = 0; profile_minimal[i] != NULL && !found; i++)
+		found =
+		    profile_is_in(bytes_of(path), bytes_of(profile_minimal[i]));
+	for (size_t i = 0; i < workspaces->count && !found; i++)
+		found = profile_is_in(bytes_of(path),
+		    bytes_of(workspaces->items[i]));
+	return found;
+}
+
+/*
+ * What the session of a profile holds, of which each command gets what the
+ * profile gives: no more than the minimal root, unless a rule names a path of
+ * the host that is not in it.
+ */
 static uint32_t
 base_preset(const struct server *s)
 {
-	if (s->ceiling != NULL && s->ceiling->view == PLAN_VIEW_MINIMAL)
-		return PRESET_STRICT;
-	return s->config->preset;
+	const struct decide_ceiling *c = s->ceiling;
+
+	if (c == NULL || c->view != PLAN_VIEW_MINIMAL)
+		return s->config->preset;
+	for (size_t i = 0; i < c->path_count; i++)
+		if (c->paths[i].access != PLAN_DENY &&
+		    !is_in_minimal(s, c->paths[i].path))
+			return PRESET_WORKSPACE;
+	return PRESET_STRICT;
 }
 
 int

@@ -63,6 +63,7 @@ struct policy_verdict {
 	const struct policy_place *place; /* NULL: the rule decides */
 	const struct config_rule *rule;	  /* NULL: the preset's, or built in */
 	bool own;			  /* a file of sallyport's own */
+	bool way; /* a directory made on the way to path, with nothing else */
 	char real[PATH_LEN_MAX]; /* where a link leads; empty: to no other */
 };
 

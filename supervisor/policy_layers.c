@@ -37,13 +37,13 @@ add_file(struct policy_layers *l, const char *path)
 static bool
 is_below_exec(const char *role)
 {
-	static const char *const roles[] = {"worker", "http", "init", "child",
-	    "child_no_unix"};
+	static const char *const roles[] = {"worker", "http", "init"};
 
 	for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
 		if (strcmp(roles[i], role) == 0)
 			return true;
-	return false;
+	/* Its own, and those that stand before it. */
+	return strncmp(role, "child", 5) == 0;
 }
 
 static int

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "supervisor/policy_command.h"
 
@@ -48,27 +49,60 @@ is_resolver(const char *path)
 	return real != NULL && profile_is_in(bytes_of(real), bytes_of(path));
 }
 
+/* Whether the host has a link at path, or on the way to it. */
+static bool
+is_through_link(const char *path)
+{
+	scoped_free char *real = realpath(path, NULL);
+
+	return real != NULL && strcmp(real, path) != 0;
+}
+
+/*
+ * The rule that holds path as it is written; NULL: there is none. One that
+ * stands on a link and gives more than is around it is left out of a view, as
+ * nothing is gained through a link.
+ */
+static const struct plan_path *
+find_rule(const struct plan *plan, const char *path)
+{
+	const struct plan_path *found = NULL;
+
+	for (size_t i = 0; i < plan->path_count; i++) {
+		const struct plan_path *it = &plan->paths[i];
+
+		if (profile_is_in(bytes_of(path), bytes_of(it->path)) &&
+		    (policy_access_rank(it->access) <=
+			    policy_access_rank(it->around) ||
+			it->in_view || !is_through_link(it->path)))
+			found = it;
+	}
+	return found;
+}
+
 static void
 judge_text(const struct policy_ceiling *p, const struct config *c,
     const char *path, struct policy_verdict *v)
 {
-	const struct plan_answer got = plan_access(&p->plan, bytes_of(path));
+	const struct plan_path *got = find_rule(&p->plan, path);
 	const struct policy_place *place = policy_place_find(path);
 
-	*v = (struct policy_verdict){.access = got.access};
-	if (got.path != NULL) {
-		v->path = got.path->path;
+	*v = (struct policy_verdict){.access = PLAN_NONE};
+	if (got != NULL) {
+		v->access = got->access;
+		v->path = got->path;
 		v->rule = policy_ceiling_rule(p, v->path);
 		v->own = list_has(&p->workspaces.read_only, v->path);
 	}
 	if (place == NULL || p->ceiling.view == PLAN_VIEW_OPEN ||
-	    is_mounted(c, path) || got.access == PLAN_DENY)
+	    is_mounted(c, path) || v->access == PLAN_DENY)
 		return;
 	if (profile_is_in(bytes_of(path), bytes_of("/run")) &&
 	    is_resolver(path))
 		return;
-	if (!place->always &&
-	    policy_access_rank(got.access) <= policy_access_rank(place->access))
+	/* A session has them all; a profile gives each command its own view. */
+	if (p->has_profile && !place->always &&
+	    policy_access_rank(v->access) <= policy_access_rank(place->access))
 		return;
 	v->access = place->access;
 	v->place = place;
@@ -150,6 +184,9 @@ put_rule(const struct policy_ceiling *p, const struct config *c,
 {
 	int r;
 
+	if (v->way)
+		return buf_printf(out,
+		    "built-in: an empty directory on the way to %s", v->path);
 	if (v->path == NULL)
 		return buf_printf(out, "no rule: it is not there");
 	if (v->own)
@@ -183,22 +220,58 @@ policy_verdict_put(const struct policy_ceiling *p, const struct config *c,
 		   : put_rule(p, c, v, out);
 }
 
+/* Whether the nearest rule stands on a link and gives less than is around it:
+ * the link is masked then, so that it leads nowhere. */
+static bool
+is_masked(const struct policy_ceiling *p, const char *path)
+{
+	const struct plan_path *got = find_rule(&p->plan, path);
+
+	return got != NULL &&
+	       policy_access_rank(got->access) <
+		   policy_access_rank(got->around) &&
+	       is_through_link(got->path);
+}
+
+/* Where nothing is, a view has the directories that lead to what is given. */
+static void
+judge_way(const struct policy_ceiling *p, const char *path,
+    struct policy_verdict *v)
+{
+	for (size_t i = 0; i < p->plan.path_count; i++) {
+		const struct plan_path *it = &p->plan.paths[i];
+
+		if (policy_access_rank(it->access) == 0 ||
+		    strcmp(it->path, path) == 0 ||
+		    !profile_is_in(bytes_of(it->path), bytes_of(path)) ||
+		    access(it->path, F_OK) < 0)
+			continue;
+		*v = (struct policy_verdict){.access = PLAN_READ,
+		    .path = it->path,
+		    .way = true};
+		return;
+	}
+}
+
 void
 policy_path_judge(const struct policy_ceiling *p, const struct config *c,
     const char *path, struct policy_verdict *out)
 {
 	scoped_free char *real = NULL;
-	struct policy_verdict behind;
 
 	judge_text(p, c, path, out);
-	if (is_of_host(p, c, path))
-		real = realpath(path, NULL);
+	if (out->access == PLAN_NONE)
+		judge_way(p, path, out);
+	if (policy_access_rank(out->access) == 0 || out->way ||
+	    !is_of_host(p, c, path))
+		return;
+	if (is_masked(p, path)) {
+		out->access = PLAN_DENY;
+		return;
+	}
+	real = realpath(path, NULL);
 	if (real == NULL || strcmp(real, path) == 0)
 		return;
-	judge_text(p, c, real, &behind);
-	if (policy_access_rank(behind.access) >=
-	    policy_access_rank(out->access))
-		return;
-	*out = behind;
+	judge_text(p, c, real, out);
 	(void)snprintf(out->real, sizeof out->real, "%s", real);
 }

@@ -64,26 +64,27 @@ test('files: which path, which rule, which line', own, async () => {
 	fs.mkdirSync(secret);
 	fs.writeFileSync(path.join(secret, 'a'), '');
 	fs.symlinkSync('/etc', path.join(dir, 'link'));
-	fs.writeFileSync(path.join(dir, 'p.conf'), '[sandbox]\nprofile = p\n' +
+	fs.mkdirSync(path.join(dir, 'conf'));
+	fs.writeFileSync(path.join(dir, 'conf/p.conf'), '[sandbox]\nprofile = p\n' +
 		'[profile "p"]\nread = /\nwrite = {workspace}\n' +
 		'deny = {workspace}/secrets\n');
-	const {denied} = await policyTest(dir, ['--config', 'p.conf', 'current',
-		...sh('echo > /etc/x; cat secrets/a; ls /sys/kernel; echo >> p.conf; ' +
+	const {denied} = await policyTest(dir, ['--config', 'conf/p.conf', 'current',
+		...sh('echo > /etc/x; cat secrets/a; ls /sys/kernel; echo >> conf/p.conf; ' +
 			'cd link; echo > y; cat /no/such; true')]);
 
 	assert.deepEqual(denied['openat /etc/x (to change it): EROFS'],
-		['p.conf:4: read = /', 'write = /etc/x in [profile "p"]; it must ' +
+		['conf/p.conf:4: read = /', 'write = /etc/x in [profile "p"]; it must ' +
 			'lie in a workspace or {tmp}']);
 	assert.deepEqual(denied['openat /etc/y (to change it): EROFS']?.[0],
-		'p.conf:4: read = /');
+		'conf/p.conf:4: read = /');
 	const hidden = Object.entries(denied)
 		.filter(([what]) => what.includes(`${secret}/a`));
 	assert.equal(hidden.length, 1);
 	assert.match(hidden[0][0], /^openat .*: (EACCES|ENOENT)$/);
-	assert.deepEqual(hidden[0][1], ['p.conf:6: deny = {workspace}/secrets',
+	assert.deepEqual(hidden[0][1], ['conf/p.conf:6: deny = {workspace}/secrets',
 		'take that line away']);
 	assert.match(denied['statx /sys/kernel: ENOENT'][0], /own \/sys/);
-	assert.match(denied[`openat ${dir}/p.conf (to change it): EROFS`][0],
+	assert.match(denied[`openat ${dir}/conf/p.conf (to change it): EROFS`][0],
 		/sallyport's own/);
 	assert.doesNotMatch(Object.keys(denied).join(), /no\/such/);
 });

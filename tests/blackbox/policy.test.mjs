@@ -292,6 +292,22 @@ test('explain knows links, workspaces and files of its own',
 				file]).stdout, want, file);
 	});
 
+test('a profile cannot deny what every command has', {skip: foreignSkip}, () => {
+	const dir = files({});
+	const ask = (lines) => {
+		fs.writeFileSync(path.join(dir, 'a.conf'),
+			`[sandbox]\nprofile = p\n[profile "p"]\n${lines}`);
+		return policy(['explain', '--config', 'a.conf', 'current',
+			'/proc/self/status'], {cwd: dir});
+	};
+
+	for (const place of ['/proc', '/proc/self', '/dev', '/dev/null'])
+		assert.match(ask(`deny = ${place}\n`).stderr,
+			/a\.conf:4: deny .*: every command has that, unless read = \//);
+	assert.equal(ask('deny = /proc\nread = /\n').stdout.split(':')[0], 'deny');
+	assert.equal(ask('deny = /dev/shm\n').status, 0);
+});
+
 test('explain asks every filter that holds for a command',
 	{skip: foreignSkip}, () => {
 		const dir = files({'all.policy': 'default allow\n'});
