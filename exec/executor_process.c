@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/log.h"
 #include "exec/executor.h"
+#include "exec/executor_audit.h"
 #include "exec/executor_env.h"
 #include "exec/executor_limits.h"
 #include "exec/executor_plan.h"
@@ -142,6 +144,7 @@ pidfd_ready(struct executor *x, struct source *source)
 	struct lease *l = source->owner;
 	const struct msg_process_gone m = {.lease = l->id.v};
 	struct session *s = x->sessions[l->slot];
+	struct rusage usage = {0};
 	struct peer *p;
 	siginfo_t info;
 
@@ -156,7 +159,11 @@ pidfd_ready(struct executor *x, struct source *source)
 			status = SIGKILL;
 		send_exited(x, l, status);
 	}
-	(void)waitid(P_PIDFD, (id_t)l->pidfd.fd, &info, WEXITED | WNOHANG);
+	/* The C library's has no room for the usage. */
+	(void)syscall(SYS_waitid, P_PIDFD, l->pidfd.fd, &info,
+	    WEXITED | WNOHANG, &usage);
+	if (l->state == LEASE_RUNNING && !l->worker)
+		executor_audit_gone(x, l, &usage);
 	p = executor_peer(x, l->generation);
 	if (p != NULL && l->state == LEASE_RUNNING && !l->worker)
 		executor_sent(p,
@@ -264,17 +271,6 @@ status_ready(struct executor *x, struct source *source)
 
 /* --- a start ------------------------------------------------------------- */
 
-static void
-audit_start(const struct start *s, const struct lease *l, const char *file)
-{
-	const char *slash = strrchr(file, '/');
-	char name[256];
-
-	(void)snprintf(name, sizeof name, "%s",
-	    slash == NULL ? file : slash + 1);
-	audit_lease(s->x, "process_start", l, "program", name);
-}
-
 int
 executor_launch(struct executor *x, struct session *session, uint32_t number,
     struct order *order, struct lease **out)
@@ -380,7 +376,8 @@ start_planned(const struct start *s)
 		    &l);
 	if (r == 0) {
 		executor_sockets_asked(s->x, s->session, from, l);
-		audit_start(s, l, store.order.file);
+		executor_audit_start(s->x, s->session, l, &store.order,
+		    &s->plan, s->spec.sandbox);
 	}
 	tell_narrowed(s);
 	order_done(&store);

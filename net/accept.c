@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/log.h"
+#include "net/connection_audit.h"
 #include "net/ws.h"
 
 /* Sockets taken per event, so that a flood of them does not starve others. */
@@ -76,6 +77,7 @@ accept_one(struct net *n)
 	if (n->connection_count >= n->config.limits.connections_max) {
 		log_warn("connection_refused peer=%s limit=connections_max",
 		    peer);
+		connection_audit_limit(n, peer, "connections_max");
 		(void)close(fd);
 		return true;
 	}

@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/log.h"
+#include "net/connection_audit.h"
 #include "net/fs_handle.h"
 #include "net/rpc.h"
 #include "net/session.h"
@@ -101,6 +102,7 @@ connection_free(struct connection *c)
 {
 	if (c == NULL)
 		return;
+	connection_audit_close(c);
 	fs_handle_connection_gone(c);
 	if (c->session != NULL)
 		session_detach(c->session);
@@ -123,6 +125,7 @@ connection_opened(struct connection *c)
 	const struct limits *l = &c->net->config.limits;
 
 	c->lifecycle = LIFECYCLE_OPEN;
+	connection_audit_open(c);
 	if (c->close_code != 0)
 		return; /* decided during the handshake, with its own deadline
 			 */

@@ -33,8 +33,9 @@ struct http_request {
 	uint32_t owed; /* bytes taken and not yet allowed again */
 
 	/* To be sent once the client is open */
-	char *method;	  /* owned; for the audit log too */
-	struct bytes url; /* heap, owned */
+	char *method;	     /* owned; for the audit log too */
+	uint64_t body_bytes; /* of the response so far, for it as well */
+	struct bytes url;    /* heap, owned */
 	struct buf headers;
 	int body_fd;	  /* owned; -1: none */
 	uint64_t charged; /* of the body on the message budget */

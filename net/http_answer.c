@@ -1,5 +1,6 @@
 /* From sallyport-http's messages to the client's. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -15,15 +16,16 @@ audit(struct http_request *r, const char *outcome, struct bytes host,
 	struct session *s = r->client->session;
 	scoped_free char *host_text = bytes_dup(host);
 	scoped_free char *rule_text = bytes_dup(rule);
-	char session[16], status[16];
+	char session[16], status[16], bytes[24];
 
 	(void)snprintf(session, sizeof session, "%u", s->id.v);
 	(void)snprintf(status, sizeof status, "%u", r->status);
+	(void)snprintf(bytes, sizeof bytes, "%" PRIu64, r->body_bytes);
 	if (host_text == NULL || rule_text == NULL)
 		return;
 	net_audit(s->net, "http_request",
 	    (const char *[]){"session", session, "method", r->method, "host",
-		host_text, "outcome", outcome,
+		host_text, "outcome", outcome, "bytes", bytes,
 		r->status != 0 ? "status" : "rule",
 		r->status != 0 ? status : rule_text, NULL});
 }
@@ -175,6 +177,7 @@ on_chunk(struct http_request *r, const struct msg_http_chunk *m)
 	    m->data.len > 2 * HTTP_WINDOW - r->owed)
 		return false;
 	send_delta(r, m->data, false, NULL);
+	r->body_bytes += m->data.len;
 	r->owed += (uint32_t)m->data.len;
 	http_grant(r);
 	return true;
@@ -240,6 +243,7 @@ on_done(struct http_request *r, struct msg *m)
 		fd_close(&fd);
 		return false;
 	}
+	r->body_bytes += fd >= 0 ? (uint64_t)st.st_size : d->data.len;
 	audit(r, "done", d->host, (struct bytes){0});
 	if (r->stream)
 		send_delta(r, (struct bytes){0}, true, NULL);

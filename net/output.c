@@ -55,6 +55,7 @@ output_append(struct output *o, enum stream_kind kind, struct bytes data)
 	struct chunk *c = malloc(sizeof *c + data.len);
 	uint64_t seq = output_event(o);
 
+	o->bytes += data.len;
 	if (c == NULL)
 		return seq;
 	c->seq = seq;

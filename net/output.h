@@ -23,6 +23,7 @@ struct output {
 	TAILQ_HEAD(chunk_list, chunk) chunks; /* oldest first */
 	size_t kept;			      /* bytes of all chunks */
 	size_t count;
+	uint64_t bytes;	   /* of all data so far */
 	uint64_t next_seq; /* of the next event, from 1 */
 };
 

@@ -1,6 +1,8 @@
 #include "net/process.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 #include "base/log.h"
@@ -168,6 +170,19 @@ keep_for_reading(struct process *p)
 
 /* After the exit and the end of every stream comes the last event. */
 static void
+audit_output(const struct process *p)
+{
+	char session[16], lease[16], bytes[24];
+
+	(void)snprintf(session, sizeof session, "%u", p->session->id.v);
+	(void)snprintf(lease, sizeof lease, "%u", p->lease.v);
+	(void)snprintf(bytes, sizeof bytes, "%" PRIu64, p->output.bytes);
+	net_audit(p->session->net, "process_output",
+	    (const char *[]){"session", session, "lease", lease, "bytes", bytes,
+		"denied", p->sandbox_denied ? "yes" : "no", NULL});
+}
+
+static void
 close_if_over(struct process *p)
 {
 	struct jsonw w;
@@ -179,6 +194,7 @@ close_if_over(struct process *p)
 		return;
 	p->state = PROCESS_CLOSED;
 	input_close(&p->input);
+	audit_output(p);
 	seq = output_event(&p->output);
 	if (p->session->connection != NULL) {
 		notify_begin(p, "process/closed", seq, &w, &text);

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "base/log.h"
+#include "net/connection_audit.h"
 #include "net/environment.h"
 #include "net/helper.h"
 #include "net/http.h"
@@ -95,6 +96,7 @@ session_new(struct connection *c, const struct rpc_id *id)
 	struct session *s;
 
 	if (n->session_count >= n->config.limits.sessions_max) {
+		connection_audit_limit(n, c->peer, "sessions_max");
 		rpc_error(c, id, RPC_INVALID_REQUEST,
 		    "busy: %llu sessions are open, which is the limit; try "
 		    "again later",
@@ -124,6 +126,7 @@ session_new(struct connection *c, const struct rpc_id *id)
 	TAILQ_INSERT_TAIL(&n->sessions, s, link);
 	n->session_count++;
 	log_info("session_open session=%u peer=%s", s->id.v, c->peer);
+	connection_audit_session(c, false);
 	return s;
 }
 
@@ -135,6 +138,7 @@ session_attach(struct session *s, struct connection *c)
 	s->connection = c;
 	c->session = s;
 	log_info("session_resume session=%u peer=%s", s->id.v, c->peer);
+	connection_audit_session(c, true);
 }
 
 static void

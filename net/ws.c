@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "net/auth.h"
+#include "net/connection_audit.h"
 #include "net/socket_watch.h"
 
 /* One header block before the upgrade; more is cut off by the library. */
@@ -154,6 +155,7 @@ on_upgrade(struct lws *wsi, const char *protocol)
 		return 0;
 	}
 	log_info("upgrade_refused peer=%s status=%d", c->peer, status);
+	connection_audit_refused(c, status);
 	if (answer(wsi, (unsigned int)status, "", NULL) < 0)
 		return -1;
 	lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);

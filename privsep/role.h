@@ -56,6 +56,8 @@ enum exec_flag {
 	EXEC_FLAG_OPENCLAW = 1 << 2,   /* adds CODEX_SANDBOX_EXEC_ID */
 	EXEC_FLAG_POLICY = 1 << 4,     /* EXEC_POLICY follows EXEC_CONFIG */
 	EXEC_FLAG_PROBE = 1 << 3, /* report what the host gives, then end */
+	EXEC_FLAG_AUDIT_ARGV = 1 << 5, /* audit.argv = full */
+	EXEC_FLAG_AUDIT_HASH = 1 << 6, /* audit.argv = hash */
 };
 
 /* ROLE_READY.namespaces: those that are not the supervisor's. */

@@ -104,7 +104,9 @@ exec_flags(const struct config *c)
 {
 	return (c->allow_root ? EXEC_FLAG_ALLOW_ROOT : 0u) |
 	       (c->degraded ? EXEC_FLAG_DEGRADED : 0u) |
-	       (c->compat == COMPAT_OPENCLAW ? EXEC_FLAG_OPENCLAW : 0u);
+	       (c->compat == COMPAT_OPENCLAW ? EXEC_FLAG_OPENCLAW : 0u) |
+	       (c->audit.argv == AUDIT_ARGV_FULL ? EXEC_FLAG_AUDIT_ARGV : 0u) |
+	       (c->audit.argv == AUDIT_ARGV_HASH ? EXEC_FLAG_AUDIT_HASH : 0u);
 }
 
 /* Whether path is in a session that sees little else. */

@@ -1,5 +1,6 @@
 // The audit log: everything is told, and no secret is in it.
 import assert from 'node:assert/strict';
+import {createHash} from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
@@ -92,7 +93,8 @@ test('every change is told, by the schema, and no planted secret is',
 		assert.equal(changes[0].bytes, String(`${secret}-content`.length));
 		assert.equal(path.basename(changes[1].to), 'b');
 		for (const event of ['role_ready', 'server_start', 'session_open',
-			'process_start', 'process_exit', 'env_dropped', 'session_close',
+			'process_start', 'process_exit', 'process_gone', 'process_output',
+			'connection_open', 'session_attach', 'env_dropped', 'session_close',
 			'server_stop', 'server_end'])
 			assert.ok(all.some((r) => r.event === event), event);
 		assert.match(all.find((r) => r.event === 'server_start').policy_sha256,
@@ -160,3 +162,43 @@ test('a full disk ends the server if the policy says so', {skip: foreignSkip},
 		assert.match(server.stderr, /the audit log cannot be written/);
 		log.records();
 	});
+
+for (const [how, wanted] of [['none', {}],
+	['full', {argv: "/bin/sh -c 'echo '\\''a b'\\''; exit 3' ''"}],
+	['hash', {argv_sha256: createHash('sha256').update(
+		"/bin/sh\0-c\0echo 'a b'; exit 3\0\0").digest('hex')}]])
+	test(`a program's life is told, its arguments: ${how}`,
+		{skip: foreignSkip}, async () => {
+			const log = new AuditLog({'audit.argv': how});
+			const server = await Server.start({set: log.set});
+			try {
+				const client = await server.connect();
+				const program = await client.start(
+					['/bin/sh', '-c', "echo 'a b'; exit 3", '']);
+				await program.end();
+				const start = await log.one('process_start');
+				const {lease} = start;
+				const mine = (r) => r.lease === lease;
+				const {argv, argv_sha256} = start;
+
+				assert.deepEqual(
+					JSON.parse(JSON.stringify({argv, argv_sha256})), wanted);
+				assert.equal(start.program, 'sh');
+				assert.deepEqual([start.asked, start.network],
+					['ceiling', 'restricted']);
+				assert.ok(start.writable.split(' ').includes(server.workspace));
+				assert.equal((await log.one('process_exit', mine)).status,
+					String(3 << 8));
+				assert.deepEqual([(await log.one('process_output', mine)).bytes,
+					Number((await log.one('process_gone', mine)).max_rss_kib) >
+						100], ['4', true]);
+				await client.close();
+				const {connection} = await log.one('session_attach');
+				assert.equal((await log.one('connection_close')).connection,
+					connection);
+				await fetch(`http://127.0.0.1:${server.port}/none`);
+			} finally {
+				await server.stop();
+			}
+			log.records();
+		});

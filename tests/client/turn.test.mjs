@@ -4,7 +4,9 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import {test} from 'node:test';
-import {withServer} from '../blackbox/lib/server.mjs';
+import {AuditLog} from '../blackbox/lib/audit.mjs';
+import {until} from '../blackbox/lib/wait.mjs';
+import {Server, withServer} from '../blackbox/lib/server.mjs';
 import {clientSkip, turn} from './codex.mjs';
 import {command, parseResult, patch, runCommand, type} from './model.mjs';
 
@@ -148,3 +150,45 @@ test('a connection that breaks costs a running command nothing', own,
 		assert.deepEqual(output.match(/\[\d\]/g),
 			[1, 2, 3, 4, 5, 6, 7, 8].map((i) => `[${i}]`));
 	}));
+
+test('the audit log has every command and every change of a turn', own,
+	async () => {
+		const secret = 'planted-7c21';
+		const log = new AuditLog({'audit.chain': true});
+		const server = await Server.start({set: {
+			...log.set, 'env.set': `API_TOKEN=${secret}-token`}});
+		const file = (name) => path.join(server.workspace, name);
+		try {
+			await turn(server.url, server.workspace, async function* () {
+				yield* runCommand(`echo ${secret}-argv`);
+				yield* runCommand('exit 7');
+				yield [patch('*** Add File: new', `+${secret}-content`)];
+				yield [patch('*** Update File: new', '@@',
+					`-${secret}-content`, '+short')];
+				yield [patch('*** Delete File: new')];
+			}, {sandbox: 'workspace-write'});
+			await until(5000, `changes\n${log.text()}`, () =>
+				log.records('file_change').some((r) =>
+					r.operation === 'remove'));
+			await log.one('process_exit', (r) => r.status === String(7 << 8));
+		} finally {
+			await server.stop();
+		}
+		const all = log.records();
+		const of = (event) => all.filter((r) => r.event === event);
+		const leases = (event) => of(event).map((r) => r.lease).sort();
+		const changes = of('file_change').filter((r) =>
+			r.path === file('new') && r.outcome === 'done');
+
+		assert.ok(of('process_start').length >= 2);
+		assert.deepEqual(leases('process_exit'), leases('process_start'));
+		assert.deepEqual(leases('process_gone'), leases('process_start'));
+		assert.deepEqual(leases('process_output'), leases('process_start'));
+		assert.deepEqual(changes.map((r) => r.operation),
+			['write', 'write', 'remove']);
+		assert.deepEqual(changes.slice(0, 2).map((r) => r.bytes),
+			[`${secret}-content\n`, 'short\n'].map((t) => String(t.length)));
+		assert.equal(of('session_open').length, of('session_close').length);
+		assert.doesNotMatch(log.text(), /planted/);
+		assert.doesNotMatch(server.stderr, /planted/);
+	});
