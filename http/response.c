@@ -266,6 +266,10 @@ on_body(char *data, size_t size, size_t count, void *arg)
 	struct bytes piece = {.data = (const uint8_t *)data,
 	    .len = size * count};
 
+	/* libcurl ends headers at a line that only begins with a carriage
+	 * return: then net does not know of the response. */
+	if (!x->redirecting && !x->answered)
+		return 0;
 	if (!x->redirecting)
 		return x->flags & HTTP_FLAG_STREAM ? on_stream(x, piece)
 						   : on_whole(x, piece);
