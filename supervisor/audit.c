@@ -263,12 +263,11 @@ audit_write(struct audit *a, enum role role, struct bytes event,
 void
 audit_own(struct audit *a, const char *event, const char *const *pairs)
 {
-	scoped_buf line;
+	scoped_buf line = {.max = AUDIT_LINE_MAX};
 	int r;
 
 	if (a->sink.output == AUDIT_NONE)
 		return;
-	buf_init(&line, AUDIT_LINE_MAX);
 	r = format_own(&line, event, pairs);
 	if (r == 0)
 		put(a, &line);
