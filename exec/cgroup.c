@@ -128,6 +128,11 @@ cgroup_make_member(const struct cgroup_tree *t, const struct cgroup *session,
 	cgroup_init(g);
 	(void)snprintf(g->name, sizeof g->name, "%u", number);
 	r = make(t, session->dir, limited ? &t->command : &none, g);
+	/* Only read, later. */
+	if (r == 0 && limited && t->command.cpu_time_ms > 0)
+		r = faccessat(g->dir[CGROUP_V2], "cpu.stat", R_OK, 0) < 0
+			? -errno
+			: 0;
 	/* All of it goes together; later kernels of version 2 have that. */
 	if (r == 0 && limited && t->carriers.memory == CGROUP_V2 &&
 	    t->command.memory > 0)
@@ -155,6 +160,19 @@ cgroup_kill(const struct cgroup *g)
 {
 	if (g->dir[CGROUP_V2] >= 0)
 		(void)!raw_write_file_at(g->dir[CGROUP_V2], "cgroup.kill", "1");
+}
+
+uint64_t
+cgroup_cpu_time_ms(const struct cgroup *g)
+{
+	int dir = g->dir[CGROUP_V2];
+	char text[CGROUP_FILE_MAX];
+	uint64_t us;
+
+	if (dir < 0 || cgroup_file_read(dir, "cpu.stat", text) < 0 ||
+	    !cgroup_file_find(text, "usage_usec", &us))
+		return 0;
+	return us / 1000;
 }
 
 uint64_t

@@ -13,7 +13,8 @@
 bool
 cgroup_totals_any(const struct cgroup_totals *t)
 {
-	return t->memory > 0 || t->processes > 0 || t->cpu_percent > 0;
+	return t->memory > 0 || t->processes > 0 || t->cpu_percent > 0 ||
+	       t->cpu_time_ms > 0;
 }
 
 struct cgroup_totals
@@ -28,7 +29,8 @@ struct cgroup_totals
 cgroup_totals_command(const struct limits *l)
 {
 	return (struct cgroup_totals){.memory = l->child_memory_total,
-	    .processes = l->child_processes_total};
+	    .processes = l->child_processes_total,
+	    .cpu_time_ms = l->child_cpu_time_total};
 }
 
 bool
@@ -75,6 +77,9 @@ cgroup_carriers_choose(struct cgroup_carriers *c, const struct cgroup_places *p,
 	bool cpu = session->cpu_percent > 0 || command->cpu_percent > 0;
 	int r = choose(p, CGROUP_V1_MEMORY, memory, use, &c->memory);
 
+	if (r == 0 && command->cpu_time_ms > 0 && p->path[CGROUP_V2] == NULL)
+		r = -EOPNOTSUPP;
+	use[CGROUP_V2] |= command->cpu_time_ms > 0;
 	if (r == 0)
 		r = choose(p, CGROUP_V1_PIDS, processes, use, &c->processes);
 	return r < 0 ? r : choose(p, CGROUP_V1_CPU, cpu, use, &c->cpu);

@@ -13,6 +13,9 @@ struct cgroup_totals {
 	uint64_t memory;      /* bytes */
 	uint64_t processes;   /* threads too */
 	uint64_t cpu_percent; /* of one CPU */
+	/* Milliseconds. The kernel counts them in each group of version 2, and
+	 * leaves the rest to us. */
+	uint64_t cpu_time_ms;
 };
 
 /* The hierarchy that each of them is set in. */

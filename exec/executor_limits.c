@@ -4,6 +4,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
+/* The least time between two looks at the CPU time of a command. */
+#define CPU_CHECK_MS 20
+
 int
 executor_limits_session(struct executor *x, struct session *s, struct err *e)
 {
@@ -20,21 +23,23 @@ executor_limits_session_done(struct executor *x, struct session *s)
 
 int
 executor_limits_order(struct executor *x, const struct session *s, uint32_t id,
-    struct order *order, struct cgroup *own)
+    struct order *order, struct limits_entry *entry)
 {
 	const struct cgroup *g = &s->group;
 	bool program = order->worker_fd < 0;
 	int r = 0;
 
-	cgroup_init(own);
+	cgroup_init(&entry->own);
 	if (cgroup_has_members(x->cgroups)) {
 		struct err e = {0};
 
-		r = cgroup_make_member(x->cgroups, &s->group, id, program, own,
-		    &e);
-		g = own;
+		r = cgroup_make_member(x->cgroups, &s->group, id, program,
+		    &entry->own, &e);
+		g = &entry->own;
 	}
 	memcpy(order->cgroups, g->dir, sizeof order->cgroups);
+	/* Now: init may fail before it is looked at again. */
+	entry->refused_forks = cgroup_refused_forks(x->cgroups, g);
 	return r;
 }
 
@@ -52,15 +57,61 @@ group_of(const struct executor *x, struct lease *l)
 					      : &x->sessions[l->slot]->group;
 }
 
-void
-executor_limits_start(struct executor *x, struct lease *l, bool program)
+/* Milliseconds in which so much CPU time can be used up, on all CPUs. */
+static int64_t
+shortest(uint64_t cpu_ms)
 {
-	const struct exec_config *c = x->sessions[l->slot]->config;
-	uint64_t wall = c->limits.child_wall_time;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int64_t ms = (int64_t)cpu_ms / (cpus > 0 ? cpus : 1);
 
-	l->refused_forks = cgroup_refused_forks(x->cgroups, group_of(x, l));
+	return ms > CPU_CHECK_MS ? ms : CPU_CHECK_MS;
+}
+
+void
+executor_limits_start(struct executor *x, struct lease *l,
+    const struct limits_entry *entry, bool program)
+{
+	const struct limits *limits = &x->sessions[l->slot]->config->limits;
+	uint64_t wall = limits->child_wall_time;
+	uint64_t cpu = limits->child_cpu_time_total;
+
+	l->group = entry->own;
+	l->refused_forks = entry->refused_forks;
 	if (program && wall > 0)
 		l->deadline_ms = executor_now_ms() + (int64_t)wall;
+	if (program && cgroup_has_members(x->cgroups) && cpu > 0)
+		l->cpu_check_ms = executor_now_ms() + shortest(cpu);
+}
+
+static void
+end_for(struct lease *l, enum end_reason reason)
+{
+	l->deadline_ms = 0;
+	l->cpu_check_ms = 0;
+	if (!l->killed)
+		l->limit = reason;
+	lease_kill(l);
+}
+
+static void
+check_cpu_time(struct executor *x, struct lease *l, int64_t now_ms)
+{
+	const struct limits *limits = &x->sessions[l->slot]->config->limits;
+	uint64_t all = limits->child_cpu_time_total;
+	uint64_t used = cgroup_cpu_time_ms(&l->group);
+
+	if (used >= all)
+		end_for(l, END_CPU_TOTAL);
+	else
+		l->cpu_check_ms = now_ms + shortest(all - used);
+}
+
+/* Times where 0 is none, and -1 for the result. */
+static void
+earlier(int64_t *due, int64_t at)
+{
+	if (at > 0 && (*due < 0 || at < *due))
+		*due = at;
 }
 
 int64_t
@@ -70,17 +121,12 @@ executor_limits_deadlines(struct executor *x, int64_t now_ms)
 	struct lease *l;
 
 	LIST_FOREACH (l, &x->leases, link) {
-		if (l->deadline_ms == 0)
-			continue;
-		if (l->deadline_ms > now_ms) {
-			if (due < 0 || l->deadline_ms < due)
-				due = l->deadline_ms;
-			continue;
-		}
-		l->deadline_ms = 0;
-		if (!l->killed)
-			l->limit = END_WALL_TIME;
-		lease_kill(l);
+		if (l->cpu_check_ms > 0 && l->cpu_check_ms <= now_ms)
+			check_cpu_time(x, l, now_ms);
+		if (l->deadline_ms > 0 && l->deadline_ms <= now_ms)
+			end_for(l, END_WALL_TIME);
+		earlier(&due, l->deadline_ms);
+		earlier(&due, l->cpu_check_ms);
 	}
 	return due;
 }

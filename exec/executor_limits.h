@@ -16,17 +16,25 @@ must_use int executor_limits_session(struct executor *x, struct session *s,
 /* The session is at its end: let its group go. */
 void executor_limits_session_done(struct executor *x, struct session *s);
 
+/* What a lease gets before its init is made. */
+struct limits_entry {
+	struct cgroup own;	/* its own group, if it gets one */
+	uint64_t refused_forks; /* in the group it is counted in, so far */
+};
+
 /*
- * The groups that the lease to be numbered id enters, into the order; its own,
- * if it gets one, in *own, to be given up with executor_limits_drop. 0 or a
- * negative errno.
+ * The groups that the lease to be numbered id enters, into the order. *entry is
+ * to be given up with executor_limits_drop, or passed to executor_limits_start.
+ * 0 or a negative errno.
  */
 must_use int executor_limits_order(struct executor *x, const struct session *s,
-    uint32_t id, struct order *order, struct cgroup *own);
+    uint32_t id, struct order *order, struct limits_entry *entry);
 void executor_limits_drop(const struct session *s, struct cgroup *own);
 
-/* From now on the clock runs, if it is a program's. */
-void executor_limits_start(struct executor *x, struct lease *l, bool program);
+/* The lease takes entry, and from now on the clock runs, if it is a program's.
+ */
+void executor_limits_start(struct executor *x, struct lease *l,
+    const struct limits_entry *entry, bool program);
 
 /* End what has had its time; the next such time or -1. */
 int64_t executor_limits_deadlines(struct executor *x, int64_t now_ms);

@@ -276,24 +276,24 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
     struct order *order, struct lease **out)
 {
 	struct placeholder_hold hold;
-	struct cgroup group;
+	struct limits_entry entry;
 	struct spawned sp;
 	struct lease *l;
 	int r = placeholder_hold(&x->placeholders, order->plan, &hold);
 
 	if (r < 0)
 		return r;
-	r = executor_limits_order(x, session, x->last_lease + 1, order, &group);
+	r = executor_limits_order(x, session, x->last_lease + 1, order, &entry);
 	if (r == 0)
 		r = spawn(order, &sp);
 	if (r < 0) {
-		executor_limits_drop(session, &group);
+		executor_limits_drop(session, &entry.own);
 		(void)placeholder_release(&hold);
 		return r;
 	}
 	l = lease_new((struct lease_id){x->last_lease + 1}, &sp);
 	if (l == NULL) {
-		executor_limits_drop(session, &group);
+		executor_limits_drop(session, &entry.own);
 		(void)placeholder_release(&hold);
 		/* A bare one ends by the end of its control socket. */
 		if (!order->bare)
@@ -305,7 +305,6 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
 	}
 	x->last_lease++;
 	l->hold = hold;
-	l->group = group;
 	l->generation = session->generation;
 	l->session = session->id;
 	l->slot = session->slot;
@@ -318,7 +317,7 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
 	LIST_INSERT_HEAD(&x->leases, l, link);
 	x->lease_count++;
 	session->lease_count++;
-	executor_limits_start(x, l, order->worker_fd < 0);
+	executor_limits_start(x, l, &entry, order->worker_fd < 0);
 	r = source_watch(x->epfd, &l->pidfd, EPOLLIN);
 	/* Its end alone is of interest: a record before it wakes nobody. */
 	if (r == 0)

@@ -38,13 +38,14 @@ struct lease {
 	 * over. */
 	bool worker;
 	int worker_end;
-	bool exited;		/* PROCESS_EXITED was sent */
-	bool bare;		/* init ends the tree, not the kernel */
-	bool killed;		/* by us */
-	bool heard;		/* a status record came; last is it */
-	enum end_reason limit;	/* END_WALL_TIME: that is why */
-	int64_t deadline_ms;	/* when it is; 0: never */
-	struct cgroup group;	/* its own, in that of its session */
+	bool exited;	       /* PROCESS_EXITED was sent */
+	bool bare;	       /* init ends the tree, not the kernel */
+	bool killed;	       /* by us */
+	bool heard;	       /* a status record came; last is it */
+	enum end_reason limit; /* we did, for that: END_WALL_TIME, _CPU_TOTAL */
+	int64_t deadline_ms;   /* when its time is over; 0: never */
+	int64_t cpu_check_ms;  /* when its CPU time may be; 0: never */
+	struct cgroup group;   /* its own, in that of its session */
 	uint64_t refused_forks; /* in its group, when it started */
 	struct status_record last;
 	struct source pidfd, status, control;

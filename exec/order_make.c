@@ -35,6 +35,7 @@ with_totals(const struct limits *limits, const struct probe *probe)
 	l.child_memory = lesser(l.child_memory, l.child_memory_total);
 	l.child_memory = lesser(l.child_memory, l.session_memory_total);
 	l.child_processes = lesser(l.child_processes, l.child_processes_total);
+	l.child_cpu_time = lesser(l.child_cpu_time, l.child_cpu_time_total);
 	l.child_processes =
 	    lesser(l.child_processes, l.session_processes_total);
 	return l;

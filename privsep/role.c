@@ -34,6 +34,8 @@ end_reason_words(unsigned int reason)
 	    [END_MEMORY] = "out of memory: ended by the kernel",
 	    [END_CPU_TIME] = "out of CPU time: limits.child_cpu_time is used "
 			     "up",
+	    [END_CPU_TOTAL] = "out of CPU time: "
+			      "limits.child_cpu_time_total is used up",
 	    [END_WALL_TIME] = "out of time: limits.child_wall_time is over",
 	    [END_PROCESSES] = "out of processes: "
 			      "limits.child_processes_total or "

@@ -85,6 +85,7 @@ enum end_reason {
 	END_ITSELF,    /* or a person, or another program */
 	END_MEMORY,    /* the kernel, for want of memory */
 	END_CPU_TIME,  /* limits.child_cpu_time is used up */
+	END_CPU_TOTAL, /* limits.child_cpu_time_total is used up */
 	END_WALL_TIME, /* limits.child_wall_time is over */
 	END_PROCESSES, /* itself, after a total of processes kept it from one */
 	END_REASONS,

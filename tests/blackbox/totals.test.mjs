@@ -204,6 +204,18 @@ test('a session cannot have more than its share of the CPUs', {skip}, () =>
 		assert.ok(Number(wall) > 2 * used, stdout);
 	}));
 
+test('a command that uses up its CPU time by forking is ended, and told why',
+	{skip}, () => serving({'limits.child_cpu_time_total': '600ms'},
+		async (client) => {
+			const spin = 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done';
+			const some = await finish(await client.start(sh(`(${spin})`)));
+			assert.deepEqual([some.exitCode, some.failure], [0, null]);
+			const all = await finish(await client.start(
+				sh(`while :; do (${spin}); done`)));
+			assert.equal(all.exitCode, 137);
+			assert.match(all.failure, /CPU time.*child_cpu_time_total/);
+		}));
+
 test('a command is ended when its time is over, and told why', async () => {
 	const audit = path.join(place, 'audit');
 	await serving({'limits.child_wall_time': '400ms', 'audit.file': audit},

@@ -28,6 +28,7 @@ policy_diff_knows_what_0_is_for_a_limit(void **state)
 	    {"child_cpu_time", true},
 	    {"child_wall_time", true},
 	    {"child_memory_total", true},
+	    {"child_cpu_time_total", true},
 	    {"child_processes_total", true},
 	    {"session_memory_total", true},
 	    {"session_processes_total", true},
