@@ -99,6 +99,32 @@ reap_helper(struct executor *x, struct session *s)
 	x->opening--;
 }
 
+/*
+ * At the start the host could show the workspaces' files with other ids, and
+ * now it could not: then programs are their owner, which is less than what was
+ * promised.
+ */
+static void
+tell_unmapped(struct executor *x, const struct session *s)
+{
+	bool narrow = s->config->preset == PRESET_OPEN;
+	enum template_set set = narrow ? TEMPLATE_NARROW : TEMPLATE_CEILING;
+	const struct template_start *t = &s->template.sets[set];
+	char id[16], uid[16];
+
+	if (!s->config->root || x->probe->errnum[LAYER_IDMAP] != 0 ||
+	    t->ns[TEMPLATE_MNT] < 0 ||
+	    t->id.uid == identity_of(x, s, narrow).uid)
+		return;
+	(void)snprintf(id, sizeof id, "%u", s->id.v);
+	(void)snprintf(uid, sizeof uid, "%u", t->id.uid);
+	log_warn("session_unmapped session=%s uid=%s error=\"id-mapped mounts "
+		 "worked at the start, but not now\"",
+	    id, uid);
+	executor_audit(x, "session_unmapped",
+	    (const char *[]){"session", id, "uid", uid, NULL});
+}
+
 static void
 helper_ready(struct executor *x, struct source *source)
 {
@@ -116,6 +142,7 @@ helper_ready(struct executor *x, struct source *source)
 	if (r == 0) {
 		s->state = SESSION_READY;
 		audit_session(x, "session_open", s);
+		tell_unmapped(x, s);
 	} else {
 		log_error("session_refused session=%u generation=%u errno=%d "
 			  "%s",

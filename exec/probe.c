@@ -80,7 +80,7 @@ try_idmap(const struct exec_config *c, const struct workspace *w)
 
 /* Those of root depend on it; any other can do without. */
 static int
-try_idmaps(const struct exec_config *c)
+try_idmaps(const struct exec_config *c, char unmapped[MOUNT_TYPE_MAX])
 {
 	int errnum = 0;
 	bool of_root = false;
@@ -95,6 +95,8 @@ try_idmaps(const struct exec_config *c)
 		if (w->uid == 0 && !of_root)
 			errnum = 0;
 		of_root = of_root || w->uid == 0;
+		if (errnum == 0 && r != 0)
+			mount_type(w->fd, unmapped);
 		errnum = errnum != 0 ? errnum : r;
 	}
 	return errnum;
@@ -155,7 +157,7 @@ probe_run(struct probe *p, const struct exec_config *c)
 	errnum[LAYER_PROC] = try_in(CLONE_NEWPID | CLONE_NEWNS, try_proc, NULL);
 	errnum[LAYER_NETNS] = try_loopback();
 	if (c->root)
-		errnum[LAYER_IDMAP] = try_idmaps(c);
+		errnum[LAYER_IDMAP] = try_idmaps(c, p->unmapped);
 	p->own_proc = errnum[LAYER_PROC] == 0;
 	p->userns = errnum[LAYER_USERNS] == 0 && p->own_proc;
 	p->netns = errnum[LAYER_NETNS] == 0;
@@ -349,10 +351,15 @@ append_layer(const struct probe *p, uint32_t layer, char out[PROBE_TEXT_MAX])
 {
 	int errnum = p->errnum[layer];
 	const char *name = errnum < 0 ? "untried" : strerrorname_np(errnum);
-	char abi[16];
+	char abi[16], where[48];
 
 	if (errnum == 0)
 		name = "yes";
+	if (layer == LAYER_IDMAP && errnum > 0) {
+		(void)snprintf(where, sizeof where, "%s:%s",
+		    name == NULL ? "no" : name, p->unmapped);
+		name = where;
+	}
 	if (layer == LAYER_LANDLOCK) {
 		(void)snprintf(abi, sizeof abi, "%u", p->landlock_abi);
 		name = abi;

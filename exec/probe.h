@@ -12,12 +12,15 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "exec/config.h"
+#include "exec/mount_type.h"
 #include "policy/plan.h"
 #include "privsep/layer.h"
 
 struct probe {
 	/* By enum layer: 0 if it works, else why not; -1: not tried. */
 	int errnum[LAYER_COUNT];
+	/* The kind of file system of a workspace that maps no ids; else "". */
+	char unmapped[MOUNT_TYPE_MAX];
 	unsigned int landlock_abi; /* 0: no Landlock */
 	uint64_t bounding;	   /* our bounding set, once it is final */
 	bool userns;		   /* children get their own user namespace */
@@ -48,7 +51,8 @@ void probe_run(struct probe *p, const struct exec_config *c);
 
 /*
  * "seccomp=yes userns=EPERM ... landlock=7 ...": a layer's key, and yes, an
- * errno or untried; with EXEC_FLAG_PROBE also preset.NAME=, yes or the key of
+ * errno or untried; of id-mapped mounts "EINVAL:overlay", the file system's
+ * kind behind it; with EXEC_FLAG_PROBE also preset.NAME=, yes or the key of
  * the layer that is missing for it.
  */
 void probe_text(const struct probe *p, const struct exec_config *c,

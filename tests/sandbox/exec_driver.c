@@ -264,6 +264,8 @@ launch(struct driver *d, const struct driver_opts *o)
 		d->hung = hang_take(hang[0]);
 	else
 		(void)close(hang[0]);
+	if (o->refuse != NULL)
+		d->answering = hang_answer(d->hung, o->refuse);
 	d->supervisor = channel_new(fds[0], ROLE_SUPERVISOR, ROLE_EXEC);
 	send_config(d, o);
 }
@@ -297,6 +299,10 @@ driver_close(struct driver *d)
 	if (d->pid > 0) {
 		(void)kill(d->pid, SIGKILL);
 		(void)waitpid(d->pid, NULL, 0);
+	}
+	if (d->answering > 0) {
+		(void)kill(d->answering, SIGKILL);
+		(void)waitpid(d->answering, NULL, 0);
 	}
 	fd_close(&d->hung);
 	memset(d, 0, sizeof *d);

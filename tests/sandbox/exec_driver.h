@@ -24,6 +24,7 @@ struct driver_opts {
 	uint32_t flags;
 	bool no_landlock;	   /* exec's kernel shall know no Landlock */
 	const struct hang *hang;   /* what hangs in exec and below; or NULL */
+	volatile int *refuse;	   /* it does not, but: hang_answer; or NULL */
 	const char *workspaces[4]; /* absolute, until NULL */
 	const char *protected_paths[4]; /* until NULL */
 	struct limits limits;		/* limits_init'ed by driver_opts_init */
@@ -33,6 +34,7 @@ struct driver {
 	pid_t pid;
 	struct channel *supervisor, *net;
 	int hung; /* listener of what hangs: hang_wait; -1: nothing can */
+	pid_t answering; /* 0: nobody */
 	struct msg_role_ready ready;
 	char probe[256];
 	char audit[65536]; /* every audit line so far: "event a=b c=d\n" */

@@ -1,9 +1,12 @@
 #include "tests/sandbox/exec_hang.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,6 +21,7 @@
 
 const struct hang hang_rmdir = {SYS_unlinkat, 2, AT_REMOVEDIR};
 const struct hang hang_make = {SYS_fchmodat, 2, 0755};
+const struct hang hang_userns = {SYS_unshare, 0, CLONE_NEWUSER};
 #ifdef SYS_mkdir
 const struct hang hang_home = {SYS_mkdir, 1, 0700};
 #else
@@ -97,6 +101,42 @@ hang_take(int socket)
 	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof fd);
 	(void)close(socket);
 	return fd;
+}
+
+static _Noreturn void
+answer(int listener, volatile int *refuse)
+{
+	for (;;) {
+		struct seccomp_notif call = {0};
+		struct seccomp_notif_resp resp = {0};
+
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
+			if (errno == EINTR || errno == ENOENT)
+				continue;
+			_exit(0);
+		}
+		resp.id = call.id;
+		if (*refuse > 0) {
+			(*refuse)--;
+			resp.error = -EPERM;
+		} else {
+			resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+		}
+		(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
+	}
+}
+
+pid_t
+hang_answer(int listener, volatile int *refuse)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		answer(listener, refuse);
+	}
+	assert_true(pid > 0);
+	return pid;
 }
 
 int

@@ -20,10 +20,18 @@ struct hang {
  * session's home directory: each with the ids of the child. */
 extern const struct hang hang_rmdir, hang_make, hang_home;
 
+/* The making of a user namespace alone, as for a mount with mapped ids. */
+extern const struct hang hang_userns;
+
 /* In the process: install it and send its listener over socket. */
 void hang_install(const struct hang *h, int socket);
 /* At the other end: the listener, owned by the caller. */
 int hang_take(int socket);
+/*
+ * Let calls pass, but answer as many as *refuse says with EPERM, and count that
+ * down, in a process of its own; its pid, to be killed and reaped.
+ */
+pid_t hang_answer(int listener, volatile int *refuse);
 /* Until a process hangs: a pidfd of it, owned by the caller. */
 int hang_wait(int listener);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -397,6 +398,8 @@ without_id_maps_a_program_is_the_owner(void **state)
 	(void)snprintf(script, sizeof script,
 	    "cd %s/overlay && id -u && echo x > f", fixture_place);
 	driver_expect(&f->d, 1, script, "1234\n");
+	assert_non_null(strstr(f->d.probe, "idmap=EINVAL:overlay"));
+	assert_null(strstr(f->d.audit, "session_unmapped"));
 	assert_int_equal(stat(fixture_at(path, "/overlay/f"), &st), 0);
 	assert_int_equal(st.st_uid, DRIVER_USER);
 }
@@ -420,6 +423,53 @@ without_id_maps_a_workspace_of_root_is_refused(void **state)
 	free(d);
 	clear_overlay();
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+
+/* --- and one that has them at the start alone ----------------------------- */
+
+static int
+begin_refusing(void **state)
+{
+	static volatile int *refuse;
+	struct driver_opts o;
+	int r;
+
+	*state = NULL;
+	if (!has_overlay())
+		return 0;
+	refuse = mmap(NULL, sizeof *refuse, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(refuse != MAP_FAILED);
+	fixture_options(&o);
+	assert_int_equal(chown(fixture_workspace, DRIVER_USER, DRIVER_USER), 0);
+	o.hang = &hang_userns;
+	o.refuse = refuse;
+	r = fixture_begin_with(state, &o);
+	driver_expect(&((struct fixture *)*state)->d, 1, "id -u", "1234\n");
+	*refuse = 1;
+	return r;
+}
+
+static int
+end_refusing(void **state)
+{
+	assert_int_equal(chown(fixture_workspace, fixture_uid, fixture_uid), 0);
+	return *state == NULL ? 0 : fixture_end(state);
+}
+
+static void
+a_session_that_lost_its_id_maps_is_told(void **state)
+{
+	struct fixture *f = *state;
+
+	if (f == NULL)
+		skip_because("exec has to be root");
+	assert_non_null(strstr(f->d.probe, "idmap=yes"));
+	assert_null(strstr(f->d.audit, "session_unmapped"));
+	driver_session(&f->d, 2);
+	driver_expect(&f->d, 2, "id -u", "1234\n");
+	assert_non_null(
+	    strstr(f->d.audit, "session_unmapped session=2 uid=1234\n"));
 }
 
 int
@@ -448,6 +498,9 @@ main(int argc, char **argv)
 		without_id_maps_a_program_is_the_owner, begin_overlay,
 		end_overlay),
 	    cmocka_unit_test(without_id_maps_a_workspace_of_root_is_refused),
+	    cmocka_unit_test_setup_teardown(
+		a_session_that_lost_its_id_maps_is_told, begin_refusing,
+		end_refusing),
 	};
 
 	return fixture_main(argc, argv, tests);
