@@ -78,12 +78,11 @@ static int
 tell_gap(struct audit *a)
 {
 	char lines[24], torn[24];
-	scoped_buf line;
+	scoped_buf line = {.max = AUDIT_LINE_MAX};
 	int r;
 
 	if (a->lost == 0)
 		return 0;
-	buf_init(&line, AUDIT_LINE_MAX);
 	r = format_own(&line, "audit_gap",
 	    (const char *[]){"lines", count_text(a->lost, lines), "reason",
 		strerrorname_np(a->lost_errno), "torn",

@@ -68,12 +68,11 @@ apply(struct reloading *r)
 void
 reloading_start(struct reloading *r)
 {
-	scoped_buf errors;
+	scoped_buf errors = {.max = CONFIG_ERRORS_MAX};
 
 	r->again = r->pending != NULL;
 	if (r->pending != NULL)
 		return;
-	buf_init(&errors, CONFIG_ERRORS_MAX);
 	r->pending = reload_read(*r->server, &errors);
 	if (r->pending == NULL) {
 		refuse(r, (struct bytes){errors.data, errors.len},
