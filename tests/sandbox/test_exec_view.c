@@ -425,6 +425,78 @@ without_id_maps_a_workspace_of_root_is_refused(void **state)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 }
 
+/* --- several owners ------------------------------------------------------- */
+
+/* Two workspaces below dir of the place, of users next to each other. */
+static int
+begin_two(void **state, const char *dir)
+{
+	static char paths[2][FIXTURE_PATH_MAX];
+	struct driver_opts o;
+
+	fixture_options(&o);
+	for (size_t i = 0; i < 2; i++) {
+		(void)snprintf(paths[i], sizeof paths[i], "%s/%zu", dir, i);
+		fixture_dir(paths[i], 0755, DRIVER_USER + (uid_t)i);
+		o.workspaces[i] = paths[i];
+	}
+	return fixture_begin_with(state, &o);
+}
+
+static int
+begin_two_mapped(void **state)
+{
+	*state = NULL;
+	if (!has_overlay())
+		return 0;
+	fixture_place_make();
+	return begin_two(state, fixture_place);
+}
+
+static int
+begin_two_unmapped(void **state)
+{
+	char dir[FIXTURE_PATH_MAX];
+
+	*state = NULL;
+	if (!has_overlay())
+		return 0;
+	return begin_two(state, mount_overlay(dir, DRIVER_USER));
+}
+
+static void
+each_workspace_keeps_its_owner(void **state)
+{
+	struct fixture *f = *state;
+	char script[256], path[FIXTURE_PATH_MAX];
+	struct stat st;
+
+	if (f == NULL)
+		skip_because("exec has to be root");
+	(void)snprintf(script, sizeof script,
+	    "cd %s && echo x > 0/f && echo y > 1/f && stat -c %%u 0/f 1/f",
+	    fixture_place);
+	driver_expect(&f->d, 1, script, "1234\n1234\n");
+	for (unsigned int i = 0; i < 2; i++) {
+		(void)snprintf(path, sizeof path, "%s/%u/f", fixture_place, i);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_uid, DRIVER_USER + i);
+	}
+}
+
+static void
+without_id_maps_several_owners_are_refused(void **state)
+{
+	struct fixture *f = *state;
+	const struct driver_start s = {.argv = SH("true")};
+
+	if (f == NULL)
+		skip_because("exec has to be root");
+	fixture_start(f, &s);
+	assert_true(f->p.refused);
+	assert_int_equal(f->p.reason, REFUSE_SESSION);
+}
+
 /* --- and one that has them at the start alone ----------------------------- */
 
 static int
@@ -498,6 +570,11 @@ main(int argc, char **argv)
 		without_id_maps_a_program_is_the_owner, begin_overlay,
 		end_overlay),
 	    cmocka_unit_test(without_id_maps_a_workspace_of_root_is_refused),
+	    cmocka_unit_test_setup_teardown(each_workspace_keeps_its_owner,
+		begin_two_mapped, end_overlay),
+	    cmocka_unit_test_setup_teardown(
+		without_id_maps_several_owners_are_refused, begin_two_unmapped,
+		end_overlay),
 	    cmocka_unit_test_setup_teardown(
 		a_session_that_lost_its_id_maps_is_told, begin_refusing,
 		end_refusing),
