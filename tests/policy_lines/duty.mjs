@@ -1,0 +1,346 @@
+// Everything that one process is there for, in about a second: what lines.py
+// runs with a line of its policy gone. Ends with 0 if all was done and nobody
+// died on the way.
+//
+// usage: SALLYPORT_BUILD=DIR node duty.mjs ROLE
+import assert from 'node:assert/strict';
+import {spawnSync} from 'node:child_process';
+import fs from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import path from 'node:path';
+import zlib from 'node:zlib';
+import {encode} from '../blackbox/lib/client.mjs';
+import {scratch} from '../blackbox/lib/files.mjs';
+import {
+	Origin, bodyOf, nameServer, request, wholeStream,
+} from '../blackbox/lib/http.mjs';
+import {isAlive, status} from '../blackbox/lib/proc.mjs';
+import {Server, freshDirectory} from '../blackbox/lib/server.mjs';
+import {until} from '../blackbox/lib/wait.mjs';
+
+const KIB = 1024, MIB = 1024 * KIB;
+const role = process.argv[2];
+
+/** The two roles, not what they start: these must be there at the end. */
+function census(server) {
+	return [...server.rolePids('net'), ...server.rolePids('exec')]
+		.filter((pid) => Number(status(pid)?.PPid) === server.pid).sort();
+}
+
+async function served(options, body) {
+	const server = await Server.start({...options,
+		set: {'log.level': 'debug', ...options.set}});
+	try {
+		const client = await server.connect();
+		const before = census(server);
+		await body(server, client);
+		assert.deepEqual(census(server), before, server.stderr);
+		assert.doesNotMatch(server.stderr,
+			/role_ended|role_died|crash|SIGSYS|signal=31/);
+	} finally {
+		const {code} = await server.stop();
+		assert.equal(code, 0, server.stderr);
+	}
+}
+
+/** One that is traced stops with a small t. */
+const stateOf = (pid) => fs.readFileSync(`/proc/${pid}/stat`, 'latin1')
+	.split(') ')[1][0].toUpperCase();
+
+/** A poll with a time-out that is stopped and goes on is a call of its own. */
+async function interrupt(pid) {
+	for (let i = 0; i < 3; i++) {
+		process.kill(pid, 'SIGSTOP');
+		await until(5000, 'the stop', () => stateOf(pid) === 'T');
+		process.kill(pid, 'SIGCONT');
+		await until(5000, 'the end of it', () => stateOf(pid) !== 'T');
+	}
+	assert.ok(isAlive(pid));
+}
+
+/** What an HTTP client that is no WebSocket is answered. */
+function plain(server, headers = {}) {
+	return new Promise((resolve, reject) => {
+		http.get({host: '127.0.0.1', port: server.port, path: '/', headers,
+			agent: false}, (r) => {
+			r.resume();
+			r.on('end', () => resolve(r.statusCode));
+		}).on('error', reject);
+	});
+}
+
+// --- net -------------------------------------------------------------------
+
+async function dutyOfNet() {
+	const origin = await Origin.start({'/big': (q, r) =>
+		r.end(Buffer.alloc(2 * MIB, 'x'))});
+	await served({set: {'http.allow_private': 'true'}}, async (server, client) => {
+		assert.equal(await plain(server), 404);
+		const cat = await client.start(['/bin/cat'], {pipeStdin: true});
+		await cat.write('x'.repeat(512 * KIB));
+		await cat.closeStdin();
+		assert.equal((await cat.end()).all.length, 512 * KIB);
+		const tty = await client.start(['/bin/sh'], {tty: true});
+		await tty.resize(10, 20);
+		await tty.write('stty size; exit\n');
+		await tty.end();
+		// argv in a memfd; bodies in memfds both ways.
+		const words = Array.from({length: 40}, () => 'y'.repeat(KIB));
+		await (await client.start(['/bin/true', ...words])).end();
+		const files = scratch(server, client, {});
+		await files.write('f', Buffer.alloc(8 * MIB, 1));
+		assert.equal((await files.read('f')).length, 8 * MIB);
+		assert.ok((await files.read('/proc/version')).length > 0);
+		await files.walk('/usr/share/doc', {maxEntries: 1000});
+		assert.equal((await request(client, `${origin.url}/big`, {
+			method: 'POST', bodyBase64: encode(Buffer.alloc(MIB))})).status, 200);
+		const sleeper = await client.start(['/bin/sleep', '1000']);
+		// Text that is no body is kept as it comes.
+		await client.call('environment/status', {junk: 'z'.repeat(3 * MIB)});
+		const poll = sleeper.read({waitMs: 300});
+		await interrupt(server.rolePids('net')[0]);
+		await poll;
+		await sleeper.terminate();
+		await sleeper.end();
+		const dropped = await server.connect();
+		await dropped.drop();
+		// Half a line, and gone.
+		const socket = net.connect(server.port, '127.0.0.1');
+		await new Promise((resolve) => socket.write('GET / HT', resolve));
+		socket.destroy();
+		await client.close();
+	});
+	origin.stop();
+}
+
+// --- file worker -----------------------------------------------------------
+
+async function useFiles(server, client) {
+	const files = scratch(server, client, {
+		dir: null, 'dir/a': 'a', 'dir/sub/b': 'b', link: {link: 'dir/a'},
+		'dir/l': {link: 'a'},
+	});
+	const data = Buffer.alloc(3 * MIB, 7);
+	await files.write('f', data);
+	await files.write('f', data.subarray(10));
+	assert.equal((await files.read('f')).length, 3 * MIB - 10);
+	assert.ok((await files.read('/proc/version')).length > 0);
+	await files.call('createDirectory', {path: 'x/y/z', recursive: true});
+	await files.stat('link');
+	await files.call('canonicalize', {path: 'link'});
+	await files.list('/usr/bin');
+	await files.walk('/usr/share/doc', {maxEntries: 2000});
+	await files.copy('f', 'g');
+	fs.truncateSync(files.at('g'), 8 * MIB);
+	await files.copy('g', 'sparse');
+	await files.copy('dir', 'copied', true);
+	await files.open('h', 'new', 'write').catch(() => {});
+	await files.writeBlock('h', 0, Buffer.alloc(100)).catch(() => {});
+	await files.close('h').catch(() => {});
+	await files.open('r', 'f');
+	await files.readBlock('r', 0, 1000);
+	await files.close('r');
+	for (let i = 0; i < 300; i++)
+		fs.writeFileSync(files.at(`copied/${i}`), '');
+	await files.call('remove', {path: 'copied', recursive: true, force: true});
+	assert.ok(!fs.existsSync(files.at('copied')));
+	const watch = (watchId, missing) => client.call('fs/watchMissing', {watchId,
+		missing: [files.uri(missing)]});
+	await watch(1, 'later');
+	await watch(2, 'a/b/c');
+	fs.mkdirSync(files.at('a'));
+	fs.mkdirSync(files.at('a/b'));
+	fs.writeFileSync(files.at('later'), '');
+	await client.wait('the watch', () => client.received.some(
+		(m) => m.method === 'fs/missingChanged'));
+	return files;
+}
+
+async function dutyOfWorker() {
+	await served({}, async (server, client) => {
+		await useFiles(server, client);
+		const workers = server.rolePids('exec').filter((pid) =>
+			/sallyport-exec/.test(fs.readFileSync(`/proc/${pid}/comm`)));
+		assert.ok(workers.length > 1);
+		for (const pid of workers)
+			await interrupt(pid);
+		await scratch(server, client, {f: 'f'}).read('f');
+	});
+	await served({set: {'fs.atomic_writes': 'true'}}, async (server, client) => {
+		const files = scratch(server, client, {old: 'old'});
+		await files.write('old', 'new');
+		await files.write('fresh', Buffer.alloc(MIB));
+		assert.equal(String(await files.read('old')), 'new');
+		assert.equal(fs.readdirSync(files.dir).length, 2);
+	});
+}
+
+// --- http ------------------------------------------------------------------
+
+const pem = path.join(freshDirectory('duty'), 'pem');
+
+async function secureOrigin() {
+	spawnSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt',
+		'ec_paramgen_curve:P-256', '-nodes', '-keyout', pem, '-out', `${pem}.crt`,
+		'-subj', '/CN=a.example', '-addext', 'subjectAltName=DNS:a.example',
+		'-days', '2']);
+	fs.appendFileSync(pem, fs.readFileSync(`${pem}.crt`));
+	fs.chmodSync(pem, 0o644);
+	const server = https.createServer({cert: fs.readFileSync(pem),
+		key: fs.readFileSync(pem)}, (q, r) => {
+		q.resume();
+		q.on('end', () => r.end('secure'));
+	});
+	await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+	return server;
+}
+
+async function dutyOfHttp() {
+	const origin = await Origin.start({
+		'/big': (q, r) => r.end(Buffer.alloc(3 * MIB, 'x')),
+		'/br': (q, r) => {
+			r.setHeader('Content-Encoding', 'br');
+			r.end(zlib.brotliCompressSync(Buffer.alloc(4 * MIB)));
+		},
+		'/slow': (q, r) => { r.write('one'); setTimeout(() => r.end('two'), 50); },
+		'/go': (q, r) => { r.writeHead(302, {Location: '/big'}); r.end(); },
+	});
+	const secure = await secureOrigin();
+	const many = Object.assign([[127, 0, 0, 1]], {tcp: true});
+	// More addresses than libc sorts without asking how much memory there is.
+	const crowd = Array.from({length: 80}, () => [127, 0, 0, 1]);
+	const names = await nameServer({'a.example': [[127, 0, 0, 1]],
+		'crowd.example': Object.assign(crowd, {tcp: true}),
+		'tcp.example': many});
+	await served({set: {'http.allow_private': 'true', 'http.ca_file': pem,
+		'http.resolver': names.address}}, async (server, client) => {
+		assert.equal((await request(client, `${origin.url}/go`)).status, 200);
+		await request(client, `http://tcp.example:${origin.port}/big`);
+		await request(client, `${origin.url}/br`);
+		await request(client, `http://crowd.example:${origin.port}/go`);
+		await request(client, `${origin.url}/up`, {method: 'POST',
+			bodyBase64: encode(Buffer.alloc(MIB))});
+		const url = `https://a.example:${secure.address().port}/`;
+		assert.equal(bodyOf(await request(client, url)), 'secure');
+		assert.equal(bodyOf(await request(client, url)), 'secure');
+		const requestId = 'stream';
+		await request(client, `${origin.url}/slow`,
+			{requestId, streamResponse: true});
+		await wholeStream(client, requestId);
+		await client.refusal('http/request', {method: 'GET', requestId: 'no',
+			headers: [], url: 'http://127.0.0.1:1/'});
+		await client.refusal('http/request', {method: 'GET', requestId: 'none',
+			headers: [], url: 'http://none.example/'});
+		await interrupt(server.rolePids('http')[0]);
+		assert.equal((await request(client, `${origin.url}/big`)).status, 200);
+	});
+	origin.stop();
+	secure.closeAllConnections();
+	secure.close();
+	names.stop();
+}
+
+// --- init, child, exec, supervisor -----------------------------------------
+
+async function useProcesses(server, client) {
+	const sh = await client.shell('echo out; exit 3');
+	assert.deepEqual([sh.all, sh.exitCode], ['out\n', 3]);
+	const tty = await client.start(['/bin/sh'], {tty: true});
+	await tty.resize(33, 44);
+	await tty.write('stty size\n');
+	await tty.prints(/33 44/);
+	await tty.write('exit 5\n');
+	assert.equal((await tty.end()).exitCode, 5);
+	const trap = await client.start(['/bin/sh', '-c',
+		'trap "echo caught; exit 7" INT; echo ready; while :; do sleep 0.05; done']);
+	await trap.prints(/ready/);
+	await trap.interrupt();
+	assert.equal((await trap.end()).exitCode, 7);
+	const tree = await client.start(['/bin/sh', '-c',
+		'(sleep 1000 & echo $!) ; (exit 0) & wait; echo up; sleep 1000']);
+	await tree.prints(/up/);
+	await tree.terminate();
+	await tree.end();
+	const orphan = await client.start(['/bin/sh', '-c',
+		'sh -c "sleep 0.1; exit 4" >/dev/null 2>&1 &']);
+	assert.equal((await orphan.end()).exitCode, 0);
+	assert.equal((await client.shell('cat /proc/self/status',
+		{sandbox: null})).exitCode, 0);
+	await assert.rejects(client.start(['/no/such']));
+}
+
+async function dutyOfInit() {
+	await served({}, async (server, client) => {
+		await useProcesses(server, client);
+		const sleeper = await client.start(['/bin/sleep', '1000']);
+		const inits = server.pids().filter((pid) => fs.readFileSync(
+			`/proc/${pid}/status`, 'latin1').match(/^NSpid:\t\d+\t1$/m));
+		assert.ok(inits.length > 0);
+		for (const pid of inits)
+			await interrupt(pid);
+		await sleeper.terminate();
+		await sleeper.end();
+	});
+}
+
+const restricted = (server) => ({type: 'managed', file_system: {
+	type: 'restricted', entries: [
+		{path: {type: 'special', value: {kind: 'root'}}, access: 'read'},
+		{path: {type: 'path', path: server.workspaceUri}, access: 'write'},
+	]}, network: 'restricted'});
+
+async function dutyOfExec() {
+	await served({}, async (server, client) => {
+		await useProcesses(server, client);
+		await useFiles(server, client);
+		const more = await server.connect();
+		await more.shell('true');
+		await more.close();
+		await client.shell('true', {sandbox: restricted(server)})
+			.catch(() => {});
+		await request(client, 'http://127.0.0.1:1/').catch(() => {});
+		const words = Array.from({length: 40}, () => 'y'.repeat(KIB));
+		await (await client.start(['/bin/true', ...words])).end();
+	});
+}
+
+async function dutyOfSupervisor() {
+	await served({}, async (server, client) => {
+		assert.equal((await client.shell('echo x')).all, 'x\n');
+		await client.close();
+	});
+	const audit = path.join(freshDirectory('duty'), 'audit');
+	const server = await Server.start({set: {'audit.file': audit}});
+	try {
+		const [pid] = server.rolePids('net');
+		process.kill(pid, 'SIGKILL');
+		await until(5000, 'another net', () =>
+			server.rolePids('net').some((p) => p !== pid) &&
+			server.stderr.match(/serving/g)?.length > 1);
+		const client = await server.connect();
+		await client.shell('true');
+		process.kill(server.pid, 'SIGHUP');
+		await client.shell('true').catch(() => {});
+		process.kill(server.role ? server.rolePids('exec')[0] : 0, 'SIGKILL');
+		await until(5000, 'another exec', () =>
+			server.stderr.match(/serving/g)?.length > 2);
+	} finally {
+		assert.equal((await server.stop()).code, 0, server.stderr);
+	}
+	assert.match(fs.readFileSync(audit, 'utf8'), /"event"/);
+}
+
+const duties = {
+	net: dutyOfNet,
+	worker: dutyOfWorker,
+	http: dutyOfHttp,
+	init: dutyOfInit,
+	child: dutyOfInit,
+	exec: dutyOfExec,
+	supervisor: dutyOfSupervisor,
+};
+
+await duties[role]();
+process.exit(0);
