@@ -12,6 +12,7 @@
  */
 #include <libwebsockets.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/base64.h"
 #include "base/log.h"
@@ -171,15 +172,32 @@ parts(const json_t *message)
 /* --- the whole message -----------------------------------------------------
  */
 
+/* The supervisor, who hears of connections. */
+static int supervisor = -1;
+
+static void
+drain_supervisor(void)
+{
+	char record[1024];
+
+	while (recv(supervisor, record, sizeof record, MSG_DONTWAIT) > 0)
+		;
+}
+
 static struct net *
 network(void)
 {
 	static struct net *n;
+	int ends[2];
 
 	if (n != NULL)
 		return n;
 	n = calloc(1, sizeof *n);
-	assert(n != NULL);
+	assert(n != NULL && channel_pair(ends) == 0);
+	supervisor = ends[0];
+	n->supervisor = channel_new(ends[1], ROLE_NET, ROLE_SUPERVISOR);
+	n->poller = poller_new();
+	assert(n->supervisor != NULL && n->poller != NULL);
 	log_set_level(LOG_ERROR);
 	json_object_seed(1);
 	limits_init(&n->config.limits);
@@ -225,7 +243,8 @@ whole(struct bytes text, const json_t *message, enum compat compat)
 		check_answer(TAILQ_FIRST(&c->out), message,
 		    n->config.compat->jsonrpc_member);
 	connection_free(c);
-	assert(n->connection_count == 0 && n->message_bytes == 0);
+	drain_supervisor();
+	assert(!n->stop && n->connection_count == 0 && n->message_bytes == 0);
 }
 
 int
