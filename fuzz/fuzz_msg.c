@@ -197,6 +197,17 @@ put_string(struct buf *out, uint64_t *random)
 	return buf_put_cstring(out, s);
 }
 
+/* In the record, or in a sealed memfd that comes before other descriptors. */
+static int
+put_blob(struct buf *out, uint64_t *random)
+{
+	if (fuzz_random(random) % 2 == 0)
+		return put_string(out, random);
+	out->data[2]++;
+	out->data[3] = 0;
+	return buf_put_u32(out, UINT32_MAX);
+}
+
 /* A well-formed message of a type by chance, from whom and to whom its row
  * says. */
 static int
@@ -222,7 +233,9 @@ put_fresh(struct buf *out, uint64_t *random)
 #define STRING(n, max)                                                         \
 	if (r == 0)                                                            \
 		r = put_string(out, random);
-#define BLOB(n, max) STRING(n, max)
+#define BLOB(n, max)                                                           \
+	if (r == 0)                                                            \
+		r = put_blob(out, random);
 #define MSG(NAME, name, from, to, lo, hi, fields)                              \
 	case MSG_##NAME: {                                                     \
 		fields                                                         \
