@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -212,9 +213,22 @@ read_asks(json_t *args, struct way *way, struct err *e)
 
 /* --- entries -------------------------------------------------------------- */
 
+/* Whether name can be written as a call: it becomes text of a policy, and must
+ * not become more than that. */
+static bool
+is_call(const char *name)
+{
+	size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return len > 0 && len < SYSCALL_NAME_MAX && name[len] == '\0' &&
+	       strcmp(name, "default") != 0 && strcmp(name, "unknown") != 0;
+}
+
 static int
 add_way(struct import *m, const struct way *way, struct err *e)
 {
+	if (!is_call(way->name))
+		return err_set(e, EINVAL, "%.40s is no system call", way->name);
 	if (m->count == OCI_CASES_MAX)
 		return err_set(e, E2BIG, "more than %d entries", OCI_CASES_MAX);
 	m->ways[m->count++] = *way;
