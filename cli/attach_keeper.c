@@ -251,6 +251,7 @@ try_end(struct keeper *k)
 	if (count(k, PEER_HOLDING) > 0)
 		return 0;
 	attach_runtime_remove(KEEPER_DIR_FD, k->key);
+	answer_leaving(k);
 	k->done = true;
 	return 0;
 }
@@ -276,7 +277,7 @@ decide(struct keeper *k)
 
 	if (holders > 0)
 		k->idle_at_ms = 0;
-	if (k->server.pid == 0 || holders > 0)
+	if (holders > 0)
 		answer_leaving(k);
 	if (k->server.stopping) {
 		attach_server_on_time(&k->server, now);
