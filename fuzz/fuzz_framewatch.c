@@ -27,7 +27,7 @@ frame(const uint8_t *p, size_t len, bool *open, uint64_t *payload)
 	if ((p[0] & 0x70) != 0 || p[1] < 0x80)
 		return 0;
 	if (op == 8 || op == 9 || op == 10) {
-		if (p[0] < 0x80 || n > 125)
+		if (p[0] < 0x80 || n > 125 || (op == 8 && n == 1))
 			return 0;
 	} else if (op == 0) {
 		if (!*open)

@@ -258,6 +258,15 @@ connection_linger(struct connection *c)
 }
 
 void
+connection_discarded(struct connection *c)
+{
+	if (framewatch_closed(&c->framewatch))
+		timer_set(c->net->lws, &c->deadline, 0, linger_passed);
+	else
+		connection_linger(c);
+}
+
+void
 connection_close(struct connection *c, uint16_t code, const char *reason)
 {
 	if (c->close_code != 0)

@@ -117,6 +117,9 @@ struct bytes connection_next(struct connection *c, bool *first, bool *final,
 
 /* Something came in after the close was decided: wait on for the rest. */
 void connection_linger(struct connection *c);
+/* Something came in after the close frame was sent and was thrown away: wait on
+ * for the peer's own, and end with that. */
+void connection_discarded(struct connection *c);
 
 /* Whether so much is queued that no more requests should be read. Streams pause
  * well before, so only unread answers come to this. */

@@ -17,6 +17,7 @@ enum opcode {
 	OP_CONTINUATION = 0,
 	OP_TEXT = 1,
 	OP_BINARY = 2,
+	OP_CLOSE = 8,
 	OP_PONG = 10,
 };
 
@@ -44,14 +45,17 @@ static bool
 allowed(const struct framewatch *f)
 {
 	uint8_t first = f->header[0], second = f->header[1];
-	uint8_t op = first & BITS_OPCODE;
+	uint8_t op = first & BITS_OPCODE, len = second & BITS_LEN;
 
 	if ((first & BITS_RSV) != 0 || (second & BIT_MASK) == 0)
 		return false;
 	if (op > OP_PONG || (op > OP_BINARY && op < BIT_CONTROL))
 		return false;
+	/* Half a code: the library would send it back. */
+	if (op == OP_CLOSE && len == 1)
+		return false;
 	if (op & BIT_CONTROL)
-		return (first & BIT_FIN) && (second & BITS_LEN) <= CONTROL_MAX;
+		return (first & BIT_FIN) && len <= CONTROL_MAX;
 	return f->fragmented == (op == OP_CONTINUATION);
 }
 
@@ -78,6 +82,8 @@ header_complete(struct framewatch *f)
 		for (uint8_t i = 2; i < f->header_len; i++)
 			len = len << 8 | f->header[i];
 	}
+	if ((f->header[0] & BITS_OPCODE) == OP_CLOSE)
+		f->close_began = true;
 	if (!(f->header[0] & BIT_CONTROL))
 		f->fragmented = !(f->header[0] & BIT_FIN);
 	f->payload_left = len;
@@ -119,6 +125,12 @@ scan_payload(struct framewatch *f, size_t len)
 	if (f->payload_left == 0)
 		f->state = FRAMEWATCH_HEADER;
 	return used + rest;
+}
+
+bool
+framewatch_closed(const struct framewatch *f)
+{
+	return f->close_began && f->state == FRAMEWATCH_HEADER;
 }
 
 size_t

@@ -2,8 +2,8 @@
  * A second look at the bytes of a WebSocket client, because the library lets
  * some of what RFC 6455 forbids pass: unmasked frames (section 5.1), reserved
  * bits and opcodes (5.2), control frames that are fragmented or longer than
- * 125 bytes (5.5), a continuation of nothing and a new message amid another
- * (5.4). Header arithmetic only; payload bytes are counted, not read.
+ * 125 bytes (5.5), close frames of one byte (5.5.1), a continuation of nothing
+ * and a new message amid another (5.4). Header arithmetic only; payload bytes are counted, not read.
  */
 #ifndef NET_FRAMEWATCH_H
 #define NET_FRAMEWATCH_H
@@ -28,6 +28,7 @@ struct framewatch {
 	uint8_t state;	   /* enum framewatch_state */
 	uint8_t crlf;	   /* how much of CR LF CR LF was seen */
 	bool fragmented;   /* a message is open: RFC 6455 section 5.4 */
+	bool close_began;  /* the header of a close frame has come */
 };
 
 /*
@@ -36,5 +37,8 @@ struct framewatch {
  * FRAMEWATCH_BROKEN for good and further calls return 0.
  */
 size_t framewatch_scan(struct framewatch *f, const uint8_t *data, size_t len);
+
+/* Whether a close frame has come, and all frames so far are whole. */
+bool framewatch_closed(const struct framewatch *f);
 
 #endif

@@ -52,6 +52,12 @@ socket_watch_filter(int fd, const void *data, size_t len)
 		return len;
 	c = by_fd[fd];
 	pass = framewatch_scan(&c->framewatch, data, len);
+	/* The library would answer bad UTF-8 with a close frame of its own,
+	 * after ours. */
+	if (c->close_sent) {
+		connection_discarded(c);
+		return 0;
+	}
 	if (pass < len)
 		connection_close(c, 1002, "protocol error");
 	return pass;

@@ -27,7 +27,8 @@ void socket_watch_clear(int fd);
 /*
  * What recv is to answer after the kernel gave len bytes of fd: len, or fewer
  * when a frame broke a rule, the connection then being closed with 1002; 0
- * then means that nothing of them may be passed on.
+ * means that nothing of them may be passed on, as always once our close frame
+ * was sent.
  */
 size_t socket_watch_filter(int fd, const void *data, size_t len);
 

@@ -213,6 +213,10 @@ on_writable(struct lws *wsi)
 {
 	struct connection *c = connection_of(wsi);
 
+	/* The library has closed it, because of bad UTF-8, and waits for the
+	 * peer's close frame: nothing may follow its own. */
+	if (lws_get_close_length(wsi) > 0)
+		return 0;
 	if (c->close_code != 0)
 		return c->close_sent ? 0 : send_close(wsi, c);
 	if (c->ping_due) {
@@ -225,7 +229,7 @@ on_writable(struct lws *wsi)
 			   : 0;
 	}
 	for (int i = 0; i < WRITES_PER_TURN; i++) {
-		bool first, final;
+		bool first = false, final = false;
 		int error;
 		struct bytes piece = connection_next(c, &first, &final, &error);
 		int how = first ? LWS_WRITE_TEXT : LWS_WRITE_CONTINUATION;
@@ -246,6 +250,26 @@ on_writable(struct lws *wsi)
 	}
 	(void)lws_callback_on_writable(wsi);
 	return 0;
+}
+
+/* Whether RFC 6455, section 7.4, or its registry lets a frame have it. */
+static bool
+is_close_code(unsigned int code)
+{
+	if (code >= 3000)
+		return code < 5000;
+	return code >= 1000 && code <= 1014 && (code < 1004 || code > 1006);
+}
+
+/* The peer closes. The library sends back what lies in payload: where that
+ * is no code that may be sent, it is to be 1002. */
+static void
+on_peer_close(uint8_t *payload, size_t len)
+{
+	if (len < 2 || is_close_code(payload[0] * 256u + payload[1]))
+		return;
+	payload[0] = 1002 >> 8;
+	payload[1] = 1002 & 255;
 }
 
 static int
@@ -272,6 +296,9 @@ on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 		return on_receive(wsi, in, len);
 	case LWS_CALLBACK_SERVER_WRITEABLE:
 		return on_writable(wsi);
+	case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+		on_peer_close(in, len);
+		return 0;
 	case LWS_CALLBACK_WSI_DESTROY:
 		socket_watch_clear(c->fd);
 		lws_set_opaque_user_data(wsi, NULL);

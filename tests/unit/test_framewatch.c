@@ -41,6 +41,8 @@ static const struct row rows[] = {
     {"ping", B("\x89\x80" MASK), 6, FRAMEWATCH_HEADER},
     {"pong", B("\x8a\x80" MASK), 6, FRAMEWATCH_HEADER},
     {"close", B("\x88\x82" MASK "ab"), 8, FRAMEWATCH_HEADER},
+    {"empty close", B("\x88\x80" MASK), 6, FRAMEWATCH_HEADER},
+    {"close of one byte", B("\x88\x81" MASK "a"), 0, FRAMEWATCH_BROKEN},
     {"fragmented ping", B("\x09\x80" MASK), 0, FRAMEWATCH_BROKEN},
     {"ping of 126 bytes", B("\x89\xfe\x00\x7e"), 0, FRAMEWATCH_BROKEN},
     {"continuation of nothing", B("\x80\x80" MASK), 0, FRAMEWATCH_BROKEN},
