@@ -302,12 +302,18 @@ worker_walk(const char *path, const struct worker_walk_options *o,
 {
 	scoped_free struct walker *w = calloc(1, sizeof *w);
 	scoped_fd root = -1;
+	struct stat st;
 	int r;
 
 	if (w == NULL)
 		return -ENOMEM;
-	root = open(path, WORKER_DIR_OPEN & ~O_NOFOLLOW);
+	/* A link is walked only if links are followed. */
+	root = open(path,
+	    o->follow ? WORKER_DIR_OPEN & ~O_NOFOLLOW : WORKER_DIR_OPEN);
 	if (root < 0 && errno != ENOTDIR)
+		return -errno;
+	/* Something else has nothing in it, but it is to be there. */
+	if (root < 0 && stat(path, &st) < 0)
 		return -errno;
 	*truncated = false;
 	if (root < 0)

@@ -81,17 +81,16 @@ void
 on_fs_write_file(struct connection *c, const struct rpc_id *id,
     struct params_fs_write_file *p)
 {
-	struct fs_call *call;
+	struct fs_call *call = call_on(c, id, MSG_FS_WRITE_FILE, p->path);
 
+	if (call == NULL)
+		return;
 	if (p->data.bad) {
-		rpc_error(c, id, RPC_INVALID_REQUEST,
+		fs_call_fail(call, RPC_INVALID_REQUEST,
 		    "fs/writeFile requires valid base64 dataBase64: %s",
 		    p->data.why);
 		return;
 	}
-	call = call_on(c, id, MSG_FS_WRITE_FILE, p->path);
-	if (call == NULL)
-		return;
 	take_blob(c, call, &p->data);
 	call->flags = c->session->policy->atomic_writes;
 	submit(c, call, p->sandbox);
@@ -218,6 +217,18 @@ on_fs_copy(struct connection *c, const struct rpc_id *id,
 /* Bytes of a handle's id. */
 #define HANDLE_ID_MAX 32
 
+/* Whether it may be one, else the error is sent. */
+static bool
+check_handle_id(struct connection *c, const struct rpc_id *id,
+    struct bytes handle_id)
+{
+	if (handle_id.len <= HANDLE_ID_MAX)
+		return true;
+	rpc_error(c, id, RPC_INVALID_REQUEST, "%s ID must not exceed %d bytes",
+	    c->net->config.compat->handle_noun, HANDLE_ID_MAX);
+	return false;
+}
+
 void
 on_fs_open(struct connection *c, const struct rpc_id *id,
     struct params_fs_open *p)
@@ -233,15 +244,13 @@ on_fs_open(struct connection *c, const struct rpc_id *id,
 		    "`replace`");
 		return;
 	}
-	if (p->handle_id.len > HANDLE_ID_MAX) {
-		rpc_error(c, id, RPC_INVALID_REQUEST,
-		    "%s ID must not exceed %d bytes",
-		    c->net->config.compat->handle_noun, HANDLE_ID_MAX);
-		return;
-	}
 	call = call_on(c, id, MSG_FS_OPEN, p->path);
 	if (call == NULL)
 		return;
+	if (!check_handle_id(c, id, p->handle_id)) {
+		fs_call_free(call);
+		return;
+	}
 	key = bytes_dup(p->handle_id);
 	h = key != NULL ? fs_handle_reserve(c, id, p->handle_id, replace)
 			: NULL;
@@ -286,6 +295,8 @@ on_fs_read_block(struct connection *c, const struct rpc_id *id,
 	struct fs_handle *h;
 	struct fs_call *call;
 
+	if (!check_handle_id(c, id, p->handle_id))
+		return;
 	if (p->len.v == 0 || p->len.v > FS_BLOCK_MAX) {
 		rpc_error(c, id, RPC_INVALID_REQUEST,
 		    "file read block length must be between 1 and %u",
@@ -334,6 +345,8 @@ on_fs_write_block(struct connection *c, const struct rpc_id *id,
 	struct fs_handle *h;
 	struct fs_call *call;
 
+	if (!check_handle_id(c, id, p->handle_id))
+		return;
 	if (p->chunk.bad) {
 		rpc_error(c, id, RPC_INVALID_REQUEST,
 		    "fs/writeBlock requires valid base64 chunk: %s",
@@ -372,6 +385,8 @@ on_fs_close(struct connection *c, const struct rpc_id *id,
 {
 	struct fs_handle *h = fs_handle_find(c, p->handle_id);
 
+	if (!check_handle_id(c, id, p->handle_id))
+		return;
 	if (h != NULL)
 		fs_handle_close(h);
 	rpc_result_empty(c, id);

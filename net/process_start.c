@@ -211,6 +211,17 @@ backend_refusal(const struct connection *c, const struct start *s)
 	return NULL;
 }
 
+/* Whether the program has no name: the reference looks before it spawns. */
+static bool
+is_nameless(const struct start *s)
+{
+	struct bytes argv = s->spec.argv, name;
+	struct reader r;
+
+	reader_init(&r, argv.data, argv.len);
+	return strings_next(&r, &name) && name.len == 0;
+}
+
 /* Whether there is room for one more; else the error is sent. */
 static bool
 has_room(struct connection *c, const struct rpc_id *id)
@@ -319,6 +330,11 @@ on_process_start(struct connection *c, const struct rpc_id *id,
 		    compat->duplicate_process[1]);
 	else if (s.has_nul)
 		spawn_error(c, id, "data provided contains a nul byte",
+		    (struct failure){.kind = "spawnFailed"});
+	else if (compat->strict_params && is_nameless(&s))
+		spawn_error(c, id,
+		    params->tty ? "missing program for PTY spawn"
+				: "missing program for pipe spawn",
 		    (struct failure){.kind = "spawnFailed"});
 	else if ((why = backend_refusal(c, &s)) != NULL)
 		rpc_error(c, id, RPC_INTERNAL, "%s", why);

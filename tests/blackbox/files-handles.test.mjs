@@ -154,8 +154,12 @@ connected('an id has at most 32 bytes, and may be empty', {f: 'abc'},
 		for (const id of ['', 'x'.repeat(32), 'é'.repeat(16), ' \n"\\'])
 			assert.deepEqual(await files.open(id, 'f'), {handleId: id});
 		for (const id of ['x'.repeat(33), 'é'.repeat(17), 'x'.repeat(100000)])
-			await files.fails('open', {handleId: id, path: 'f'},
-				[INVALID_REQUEST, 'file handle ID must not exceed 32 bytes']);
+			for (const [method, more] of [['open', {path: 'f'}], ['close', {}],
+				['readBlock', {offset: 0, len: 0}],
+				['writeBlock', {offset: 0, chunk: '*'}]])
+				await files.fails(method, {handleId: id, ...more},
+					[INVALID_REQUEST,
+						'file handle ID must not exceed 32 bytes']);
 		await files.fails('open', {handleId: '', path: 'f'},
 			[INVALID_REQUEST, 'file handle `` already exists']);
 	});

@@ -149,8 +149,13 @@ test('walk: a missing root, one that is a file, bad options', async () => {
 	const options = {maxDepth: 1, maxDirectories: 1, maxEntries: 1,
 		followDirectorySymlinks: false};
 	await files.fails('walk', {path: 'no', options}, ENOENT);
+	await files.fails('walk', {path: 'f/x', options}, ENOTDIR);
 	assert.deepEqual(await files.walk('f'),
 		{entries: [], errors: [], truncated: false});
+	fs.symlinkSync('.', files.at('l'));
+	assert.deepEqual((await files.walk('l')).entries, []);
+	assert.equal((await files.walk('l',
+		{followDirectorySymlinks: true})).entries.length, 2);
 	for (const key of ['maxDirectories', 'maxEntries'])
 		await files.fails('walk', {path: '', options: {...options, [key]: 0}},
 			[INVALID_REQUEST,
