@@ -74,7 +74,8 @@ function environment(home) {
 	};
 }
 
-function launcher() {
+/** The words that run the client, before its own. */
+export function launcher() {
 	return codex.endsWith('.js') ? [process.execPath, codex] : [codex];
 }
 
