@@ -1,9 +1,11 @@
 /*
  * Reaches what net makes of a course of events: session.c, process*.c,
  * stream.c, output.c, fs*.c, helper.c, http*.c, with the real libwebsockets.
- * The input is a sequence of what clients do (initialize, resume, each method,
- * any text, reading no more, going away), of what exec tells, of what file
- * workers and sallyport-http say, honest or not, and of time that passes.
+ * The input is a byte of flags (1: openclaw; 2: one call fails, of which three
+ * bytes tell the kind and the number), then a sequence of what clients do
+ * (initialize, resume, each method, any text, reading no more, going away), of
+ * what exec tells, of what file workers and sallyport-http say, honest or not,
+ * and of time that passes.
  *
  * Asserts, with far.c and peer.c: what exec relies on; that each request has
  * one answer at most; that events of a process are numbered without a gap
@@ -17,6 +19,7 @@
 #include <unistd.h>
 
 #include "fuzz/far.h"
+#include "fuzz/faults.h"
 #include "fuzz/peer.h"
 #include "net/helper.h"
 #include "net/http.h"
@@ -462,16 +465,31 @@ event(struct reader *r)
 	check_net();
 }
 
+static void
+set_fault(struct reader *r)
+{
+	uint8_t how = fuzz_u8(r);
+	unsigned int n = fuzz_u8(r);
+
+	n = n << 8 | fuzz_u8(r);
+	fault_set((enum fault_call)(how % FAULT_CALLS), n,
+	    how / (uint8_t)FAULT_CALLS);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct reader r;
+	uint8_t flags;
 
 	if (size > FUZZ_LEN_MAX)
 		return 0;
 	memset(&all, 0, sizeof all);
 	reader_init(&r, data, size);
-	all.net = world_begin(fuzz_u8(&r) & 1 ? COMPAT_OPENCLAW : COMPAT_CODEX);
+	flags = fuzz_u8(&r);
+	all.net = world_begin(flags & 1 ? COMPAT_OPENCLAW : COMPAT_CODEX);
+	if (flags & 2)
+		set_fault(&r);
 	far_begin();
 	for (size_t i = 0; i < PEERS_MAX; i++)
 		all.clients[i].peer.fd = -1;
@@ -479,6 +497,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		event(&r);
 	for (size_t i = 0; i < PEERS_MAX; i++)
 		peer_lose(&all.clients[i].peer);
+	(void)fault_clear();
 	far_take();
 	far_end();
 	world_end();

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "fuzz/faults.h"
 #include "fuzz/fuzz.h"
 #include "net/ws.h"
 #include "privsep/pack.h"
@@ -205,7 +206,9 @@ world_settle(void)
 		world.ready = 0;
 		if (world.net.stop)
 			return;
+		fault_begin();
 		assert(lws_service(world.net.lws, -1) >= 0);
+		fault_end();
 		quiet = world.ready > 0 ? 0 : quiet + 1;
 		drain_supervisor();
 	}
