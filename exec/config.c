@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "policy/argv_template.h"
 #include "policy/ceiling.h"
 #include "privsep/pack.h"
 
@@ -252,6 +253,55 @@ config_share_nothing(struct exec_config *c, struct err *e)
 	return r < 0 ? err_set(e, ENOMEM, "config") : 0;
 }
 
+int
+config_take_backend(struct exec_config *c, const struct msg_exec_backend *m,
+    struct err *e)
+{
+	struct backend_config *b = &c->backend;
+	const struct {
+		char **out;
+		struct bytes text;
+		uint32_t allowed;
+	} rows[] = {
+	    {&b->start, m->start, BACKEND_START_NAMES},
+	    {&b->signal, m->signal, BACKEND_SIGNAL_NAMES},
+	    {&b->terminate, m->terminate, BACKEND_TERMINATE_NAMES},
+	    {&b->finalize, m->finalize, BACKEND_FINALIZE_NAMES},
+	};
+	uint32_t used;
+
+	b->target = bytes_dup(m->target);
+	if (b->target == NULL || m->start.len == 0 || m->lost_status > 256 ||
+	    bytes_has_nul(m->target))
+		return err_set(e, EPROTO, "config: bad backend");
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		if (bytes_has_nul(rows[i].text) ||
+		    (rows[i].text.len > 0 &&
+			argv_template_check(rows[i].text, rows[i].allowed,
+			    &used, e) < 0))
+			return err_set(e, EPROTO, "config: bad backend");
+		*rows[i].out = bytes_dup(rows[i].text);
+		if (*rows[i].out == NULL)
+			return err_set(e, ENOMEM, "config");
+	}
+	b->isolated = m->isolated != 0;
+	b->uid = m->uid;
+	b->gid = m->gid;
+	b->lost_status = m->lost_status;
+	b->on = true;
+	return 0;
+}
+
+static void
+backend_done(struct backend_config *b)
+{
+	free(b->target);
+	free(b->start);
+	free(b->signal);
+	free(b->terminate);
+	free(b->finalize);
+}
+
 struct exec_config *
 config_new(void)
 {
@@ -334,6 +384,7 @@ config_drop(struct exec_config *c)
 		return;
 	fd_close(&c->http.binary_fd);
 	free(c->http.policy);
+	backend_done(&c->backend);
 	if (c->ceiling.custom)
 		ceiling_free(&c->ceiling);
 	free(c->child_filter.filter);

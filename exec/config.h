@@ -20,6 +20,19 @@ struct workspace {
 	gid_t gid;
 };
 
+/* Programs are started by a command of the administrator's, for example in a
+ * container. The texts are templates, policy/argv_template.h, owned; empty
+ * where there is no such command. */
+struct backend_config {
+	bool on;
+	bool isolated; /* programs have no network there */
+	uid_t uid;     /* 0: the session's */
+	gid_t gid;
+	/* A start that ends so has not come to the program; 256: none. */
+	unsigned int lost_status;
+	char *target, *start, *signal, *terminate, *finalize;
+};
+
 /* What EXEC_HTTP said. */
 struct http_plan {
 	int binary_fd; /* owned; -1: the policy has no http */
@@ -56,6 +69,7 @@ struct exec_config {
 	/* In the place of the programs' built-in filter; len 0: none. */
 	struct sock_fprog child_filter; /* owned */
 	struct http_plan http;
+	struct backend_config backend;
 };
 
 /* How many host ids from uid_base on are used for sessions: see executor.h. */
@@ -75,7 +89,8 @@ void config_drop(struct exec_config *c);
  * -EPROTO, -EINVAL or -ENOMEM with e. */
 must_use int config_take(struct exec_config *c, struct msg *m, struct err *e);
 
-/* The same for EXEC_POLICY, which takes the place of a part of *c. */
+/* The same for EXEC_POLICY, which takes the place of a part of *c, and for
+ * EXEC_BACKEND. */
 must_use int config_take_policy(struct exec_config *c,
     const struct msg_exec_policy *m, struct err *e);
 /* For a host where no session can have directories of its own: the ceiling
@@ -85,6 +100,8 @@ must_use int config_share_nothing(struct exec_config *c, struct err *e);
 /* EXEC_HTTP, whose descriptor *c takes. The same errors. */
 must_use int config_take_http(struct exec_config *c, struct msg *m,
     struct err *e);
+must_use int config_take_backend(struct exec_config *c,
+    const struct msg_exec_backend *m, struct err *e);
 /*
  * Let c, for the sessions to come, have the workspaces of now as exec has
  * opened them. Returns 0; -EINVAL with e if c has others, or another number of

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "exec/executor_backend.h"
 #include "exec/executor_limits.h"
 
 int64_t
@@ -179,7 +180,7 @@ supervisor_dispatch(struct executor *x, struct msg *m, struct err *e)
 	if (m->type == MSG_NET_ATTACH)
 		return on_net_attach(x, m, e);
 	if (m->type == MSG_EXEC_CONFIG || m->type == MSG_EXEC_POLICY ||
-	    m->type == MSG_EXEC_HTTP)
+	    m->type == MSG_EXEC_BACKEND || m->type == MSG_EXEC_HTTP)
 		return executor_on_new_config(x, m, e);
 	if (m->type == MSG_EXEC_APPLY)
 		return executor_on_exec_apply(x, m, e);
@@ -290,6 +291,13 @@ loop(struct executor *x)
 	return -EPIPE;
 }
 
+void
+executor_next_id(const struct executor *x, char out[EXECUTOR_ID_MAX])
+{
+	(void)snprintf(out, EXECUTOR_ID_MAX, "%s-%u", x->unique,
+	    x->last_lease + 1);
+}
+
 static int
 make_unique(char out[33])
 {
@@ -330,6 +338,7 @@ executor_done(struct executor *x)
 
 	while (!LIST_EMPTY(&x->peers))
 		peer_end(x, LIST_FIRST(&x->peers));
+	executor_backend_done(x);
 	while ((l = LIST_FIRST(&x->leases)) != NULL) {
 		lease_kill(l);
 		LIST_REMOVE(l, link);

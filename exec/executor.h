@@ -24,6 +24,9 @@ struct peer {
 	bool broken;		 /* its channel cannot be written any more */
 };
 
+/* Bytes of what names a program uniquely, the final NUL included. */
+#define EXECUTOR_ID_MAX 48
+
 struct executor {
 	struct exec_config *config; /* for sessions to come; held */
 	/* On its way in, until EXEC_APPLY; NULL: none, or it is no good */
@@ -39,7 +42,8 @@ struct executor {
 	LIST_HEAD(, lease) leases;
 	struct http_list https;
 	uint32_t lease_count, last_lease;
-	uint32_t worker_count; /* file workers among them */
+	uint32_t worker_count;	/* file workers among them */
+	uint32_t command_count; /* commands of a backend among them */
 	/* By slot. There are twice as many slots as sessions may be open: some
 	 * are refused, and some wait for the last of their processes. */
 	struct session **sessions;
@@ -96,15 +100,23 @@ int64_t executor_session_deadlines(struct executor *x, int64_t now_ms);
 
 /* executor_process.c */
 executor_handler executor_on_process_start;
-executor_handler executor_on_process_signal;
-executor_handler executor_on_process_terminate;
-executor_handler executor_on_process_resize;
 /* The starts that waited for s, which is no longer opening. */
 void executor_process_resume(struct executor *x, struct session *s);
 /* Spawn in s and watch. 0 with the lease in *out, or a negative errno, and then
  * nothing is left. */
 must_use int executor_launch(struct executor *x, struct session *s,
     uint32_t number, struct order *order, struct lease **out);
+/* What names the program that is launched next. */
+void executor_next_id(const struct executor *x, char out[EXECUTOR_ID_MAX]);
+/* Nothing of it is left: tell net and forget it. */
+void executor_lease_gone(struct executor *x, struct lease *l);
+
+/* executor_control.c */
+executor_handler executor_on_process_signal;
+executor_handler executor_on_process_terminate;
+executor_handler executor_on_process_resize;
+/* End what it runs, wherever that is. */
+void executor_lease_end(struct executor *x, struct lease *l);
 /* The running lease that net means. NULL with *r 0 if it has ended, which is no
  * error; NULL with *r -EPROTO if it never was, or is not that session's. */
 struct lease *executor_lease(const struct executor *x, const struct peer *p,

@@ -38,25 +38,32 @@ tell_dropped(struct executor *x, const struct session *s,
 		NULL});
 }
 
+static int
+put_pair(struct buf *out, const char *name, const char *value)
+{
+	int r = buf_put_cstring(out, name);
+
+	return r < 0 ? r : buf_put_cstring(out, value);
+}
+
 /* Variables of our own making. */
 static int
 put_added(const struct executor *x, const struct session *s,
     const struct plan *plan, struct buf *out)
 {
-	char id[64];
+	bool elsewhere = s->config->backend.on;
+	char id[EXECUTOR_ID_MAX];
 	int r = 0;
 
-	if (plan->tell_network_disabled) {
-		r = buf_put_cstring(out, "CODEX_SANDBOX_NETWORK_DISABLED");
-		if (r == 0)
-			r = buf_put_cstring(out, "1");
-	}
-	if ((s->config->flags & EXEC_FLAG_OPENCLAW) == 0 || r < 0)
-		return r;
-	/* That of the lease that comes next. */
-	(void)snprintf(id, sizeof id, "%s-%u", x->unique, x->last_lease + 1);
-	r = buf_put_cstring(out, "CODEX_SANDBOX_EXEC_ID");
-	return r < 0 ? r : buf_put_cstring(out, id);
+	executor_next_id(x, id);
+	if (plan->tell_network_disabled && !elsewhere)
+		r = put_pair(out, "CODEX_SANDBOX_NETWORK_DISABLED", "1");
+	if (r == 0 && (s->config->flags & EXEC_FLAG_OPENCLAW) != 0)
+		r = put_pair(out, "CODEX_SANDBOX_EXEC_ID", id);
+	/* By this its commands find what belongs to it. */
+	if (r == 0 && elsewhere)
+		r = put_pair(out, "SALLYPORT_EXEC_ID", id);
+	return r;
 }
 
 int
@@ -73,12 +80,17 @@ executor_env(struct executor *x, const struct session *s,
 	    .env = spec->env};
 	scoped_buf added = {.max = 4096};
 	scoped_buf dropped = {.max = EXECUTOR_ENV_MAX};
+	const struct env_config *config = &s->config->env;
+	struct env_config bare = *config;
 	int r = put_added(x, s, plan, &added);
 
 	if (r < 0)
 		return err_errno(e, -r, "environment");
 	q.added = (struct bytes){.data = added.data, .len = added.len};
-	r = env_decide(&s->config->env, &q, out, &dropped, e);
+	/* What another place has as PATH or HOME is not ours to say. */
+	bare.base = (struct bytes){0};
+	r = env_decide(s->config->backend.on ? &bare : config, &q, out,
+	    &dropped, e);
 	if (r == 0)
 		tell_dropped(x, s, &dropped);
 	return r;

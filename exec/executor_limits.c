@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "exec/executor_backend.h"
+
 /* The least time between two looks at the CPU time of a command. */
 #define CPU_CHECK_MS 20
 
@@ -84,13 +86,13 @@ executor_limits_start(struct executor *x, struct lease *l,
 }
 
 static void
-end_for(struct lease *l, enum end_reason reason)
+end_for(struct executor *x, struct lease *l, enum end_reason reason)
 {
 	l->deadline_ms = 0;
 	l->cpu_check_ms = 0;
 	if (!l->killed)
 		l->limit = reason;
-	lease_kill(l);
+	executor_lease_end(x, l);
 }
 
 static void
@@ -101,7 +103,7 @@ check_cpu_time(struct executor *x, struct lease *l, int64_t now_ms)
 	uint64_t used = cgroup_cpu_time_ms(&l->group);
 
 	if (used >= all)
-		end_for(l, END_CPU_TOTAL);
+		end_for(x, l, END_CPU_TOTAL);
 	else
 		l->cpu_check_ms = now_ms + shortest(all - used);
 }
@@ -124,7 +126,7 @@ executor_limits_deadlines(struct executor *x, int64_t now_ms)
 		if (l->cpu_check_ms > 0 && l->cpu_check_ms <= now_ms)
 			check_cpu_time(x, l, now_ms);
 		if (l->deadline_ms > 0 && l->deadline_ms <= now_ms)
-			end_for(l, END_WALL_TIME);
+			end_for(x, l, END_WALL_TIME);
 		earlier(&due, l->deadline_ms);
 		earlier(&due, l->cpu_check_ms);
 	}
@@ -147,6 +149,8 @@ executor_limits_why(struct executor *x, struct lease *l, uint32_t status)
 	bool killed = WIFSIGNALED(s) && WTERMSIG(s) == SIGKILL;
 	bool told = WIFEXITED(s) && WEXITSTATUS(s) == 128 + SIGKILL;
 
+	if (l->job != NULL)
+		return executor_backend_lost(l) ? END_BACKEND : l->limit;
 	if (WIFSIGNALED(s) && WTERMSIG(s) == SIGXCPU &&
 	    x->sessions[l->slot]->config->limits.child_cpu_time > 0)
 		return END_CPU_TIME;

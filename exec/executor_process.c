@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "exec/executor.h"
 #include "exec/executor_audit.h"
+#include "exec/executor_backend.h"
 #include "exec/executor_env.h"
 #include "exec/executor_limits.h"
 #include "exec/executor_plan.h"
@@ -111,6 +112,8 @@ send_exited(struct executor *x, struct lease *l, uint32_t status)
 	if (l->exited || l->state != LEASE_RUNNING || l->worker)
 		return;
 	l->exited = true;
+	if (l->job != NULL)
+		executor_backend_exited(l, status);
 	m.reason = executor_limits_why(x, l, status);
 	words = end_reason_words(m.reason);
 	(void)snprintf(text, sizeof text, "%u", status);
@@ -137,35 +140,15 @@ control_ready(struct executor *x, struct source *source)
 
 static void status_ready(struct executor *x, struct source *source);
 
-/* Nothing of the tree is left. */
-static void
-pidfd_ready(struct executor *x, struct source *source)
+void
+executor_lease_gone(struct executor *x, struct lease *l)
 {
-	struct lease *l = source->owner;
 	const struct msg_process_gone m = {.lease = l->id.v};
 	struct session *s = x->sessions[l->slot];
-	struct rusage usage = {0};
-	struct peer *p;
-	siginfo_t info;
+	struct peer *p = executor_peer(x, l->generation);
 
-	if (l->state == LEASE_STARTING)
-		status_ready(x, &l->status);
-	if (l->state == LEASE_RUNNING && !l->exited) {
-		/* Init was killed, and the program by its end, unless it had
-		 * reported before. */
-		uint32_t status;
-
-		if (!lease_read_exit(l, &status))
-			status = SIGKILL;
-		send_exited(x, l, status);
-	}
-	/* The C library's has no room for the usage. */
-	(void)syscall(SYS_waitid, P_PIDFD, l->pidfd.fd, &info,
-	    WEXITED | WNOHANG, &usage);
-	if (l->state == LEASE_RUNNING && !l->worker)
-		executor_audit_gone(x, l, &usage);
-	p = executor_peer(x, l->generation);
-	if (p != NULL && l->state == LEASE_RUNNING && !l->worker)
+	if (p != NULL && l->state == LEASE_RUNNING && !l->worker &&
+	    l->command_of == NULL)
 		executor_sent(p,
 		    channel_send_process_gone(p->channel, &m, NULL, 0));
 	LIST_REMOVE(l, link);
@@ -173,10 +156,49 @@ pidfd_ready(struct executor *x, struct source *source)
 	s->lease_count--;
 	x->worker_count -= l->worker;
 	s->worker_count -= l->worker;
+	x->command_count -= l->command_of != NULL;
+	s->command_count -= l->command_of != NULL;
 	executor_release(x, l);
 	executor_limits_drop(s, &l->group);
 	lease_free(l);
 	executor_session_settle(x, s);
+}
+
+/* Init was killed, and the program by its end, unless it had reported
+ * before. */
+static uint32_t
+last_status(struct lease *l)
+{
+	uint32_t status;
+
+	return lease_read_exit(l, &status) ? status : SIGKILL;
+}
+
+/* Nothing of the tree is left. */
+static void
+pidfd_ready(struct executor *x, struct source *source)
+{
+	struct lease *l = source->owner;
+	struct rusage usage = {0};
+	siginfo_t info;
+
+	if (l->state == LEASE_STARTING)
+		status_ready(x, &l->status);
+	if (l->state == LEASE_RUNNING && !l->exited && l->command_of == NULL)
+		send_exited(x, l, last_status(l));
+	/* The C library's has no room for the usage. */
+	(void)syscall(SYS_waitid, P_PIDFD, l->pidfd.fd, &info,
+	    WEXITED | WNOHANG, &usage);
+	if (l->state == LEASE_RUNNING && !l->worker && l->command_of == NULL)
+		executor_audit_gone(x, l, &usage);
+	if (l->job != NULL) {
+		source_close(&l->pidfd);
+		if (executor_backend_gone(x, l))
+			return;
+	}
+	if (l->command_of != NULL)
+		executor_backend_command_gone(x, l);
+	executor_lease_gone(x, l);
 }
 
 /* --- the end of a start -------------------------------------------------- */
@@ -202,17 +224,20 @@ start_failed(struct executor *x, struct lease *l, enum stage stage,
 
 	(void)snprintf(text, sizeof text, "%s: errno %u", stage_words(stage),
 	    errnum);
-	if (errnum == EAGAIN && !l->worker &&
+	if (errnum == EAGAIN && !l->worker && l->command_of == NULL &&
 	    executor_limits_lack_processes(x, l)) {
 		start_crowded(x, l);
 		return;
 	}
-	audit_lease(x, l->worker ? "worker_failed" : "process_failed", l,
-	    "stage", text);
+	audit_lease(x,
+	    l->worker		    ? "worker_failed"
+	    : l->command_of != NULL ? "backend_command_failed"
+				    : "process_failed",
+	    l, "stage", text);
 	l->state = LEASE_FAILED;
 	if (l->worker)
 		executor_worker_failed(x, l, stage, errnum);
-	else
+	else if (l->command_of == NULL)
 		answer_failed(x, l->generation, l->number, stage, errnum);
 	lease_kill(l);
 }
@@ -238,6 +263,10 @@ start_done(struct executor *x, struct lease *l)
 	}
 	l->state = LEASE_RUNNING;
 	executor_sockets_done(x, l);
+	if (l->command_of != NULL)
+		return;
+	if (l->job != NULL)
+		executor_backend_running(l);
 	l->control.ready = control_ready;
 	if (source_watch(x->epfd, &l->control, EPOLLIN) < 0)
 		lease_kill(l);
@@ -340,23 +369,38 @@ tell_narrowed(const struct start *s)
 	    (const char *[]){"session", id, NULL});
 }
 
+/* A backend's command holds values of variables: what is told is the program
+ * that it starts. */
 static void
-start_planned(const struct start *s)
+audit_start(const struct start *s, const struct lease *l,
+    const struct order *order, bool elsewhere)
+{
+	struct order told = *order;
+	struct cvec argv = {0};
+
+	if (elsewhere) {
+		if (cvec_make(&argv, s->spec.argv) < 0)
+			return;
+		told.argv = argv.v;
+		told.file = argv.v[0];
+	}
+	executor_audit_start(s->x, s->session, l, &told, &s->plan,
+	    s->spec.sandbox);
+	cvec_done(&argv);
+}
+
+/* Launch spec, which is what b says if there is one. */
+static void
+start_program(const struct start *s, const struct spec *spec, struct bytes env,
+    struct backend_start *b)
 {
 	const struct template_start *from =
 	    template_for(&s->session->template, s->session->config, &s->plan);
-	scoped_buf env = {.max = EXECUTOR_ENV_MAX};
 	scoped_free const char **sockets = NULL;
 	struct order_store store;
 	struct lease *l;
-	struct err e = {0};
-	int r = executor_env(s->x, s->session, &s->spec, &s->plan, &env, &e);
+	int r = executor_sockets_for(s->x, s->session, from, &sockets);
 
-	if (r < 0) {
-		answer_refused(s, REFUSE_INVALID, e.text);
-		return;
-	}
-	r = executor_sockets_for(s->x, s->session, from, &sockets);
 	if (r < 0) {
 		answer_failed(s->x, s->session->generation, s->number,
 		    STAGE_SOCKETS, (uint32_t)-r);
@@ -368,16 +412,17 @@ start_planned(const struct start *s)
 		.start = from,
 		.plan = &s->plan,
 		.sockets = sockets,
-		.spec = &s->spec,
-		.env = {.data = env.data, .len = env.len}});
+		.spec = spec,
+		.env = env});
 	if (r == 0)
 		r = executor_launch(s->x, s->session, s->number, &store.order,
 		    &l);
 	if (r == 0) {
 		executor_sockets_asked(s->x, s->session, from, l);
-		executor_audit_start(s->x, s->session, l, &store.order,
-		    &s->plan, s->spec.sandbox);
+		audit_start(s, l, &store.order, b != NULL);
 	}
+	if (r == 0 && b != NULL)
+		executor_backend_launched(b, l);
 	tell_narrowed(s);
 	order_done(&store);
 	/* A clone into a group that is full. */
@@ -388,14 +433,64 @@ start_planned(const struct start *s)
 		    STAGE_CLONE, (uint32_t)-r);
 }
 
+/* The same by the backend's command, of which net learns nothing. */
+static void
+start_elsewhere(const struct start *s, struct bytes env)
+{
+	struct backend_start b;
+	struct err e = {0};
+	int r = executor_backend_start(s->x, s->session, &s->spec, env, &b, &e);
+
+	if (r < 0)
+		answer_refused(s, REFUSE_INVALID, e.text);
+	else
+		start_program(s, &b.spec, (struct bytes){b.env.data, b.env.len},
+		    &b);
+	if (b.job != NULL)
+		executor_backend_unlaunched(s->x, &b);
+	backend_start_done(&b);
+}
+
+static void
+start_planned(const struct start *s)
+{
+	scoped_buf env = {.max = EXECUTOR_ENV_MAX};
+	struct bytes list;
+	struct err e = {0};
+
+	if (executor_env(s->x, s->session, &s->spec, &s->plan, &env, &e) < 0) {
+		answer_refused(s, REFUSE_INVALID, e.text);
+		return;
+	}
+	list = (struct bytes){.data = env.data, .len = env.len};
+	if (s->session->config->backend.on)
+		start_elsewhere(s, list);
+	else
+		start_program(s, &s->spec, list, NULL);
+}
+
 static bool
 has_room(const struct start *s)
 {
 	const struct limits *l = &s->session->config->limits;
 
-	return s->x->lease_count - s->x->worker_count < l->processes_max &&
-	       s->session->lease_count - s->session->worker_count <
+	return s->x->lease_count - s->x->worker_count - s->x->command_count <
+		   l->processes_max &&
+	       s->session->lease_count - s->session->worker_count -
+		       s->session->command_count <
 		   l->session_processes_max;
+}
+
+/* The backend's command has the session's ceiling, whatever is asked for, as
+ * nothing else is enforced where the program runs. */
+static int
+plan_elsewhere(struct start *s, struct err *e)
+{
+	const struct plan_request q = {.template = &s->session->template,
+	    .probe = s->x->probe};
+	int r = executor_backend_check(s->session, &s->spec, e);
+
+	return r < 0 ? r : executor_plan(s->session->config, &q, &s->plan, e);
 }
 
 static int
@@ -408,7 +503,9 @@ plan_start(struct start *s, struct err *e)
 	    .template = &s->session->template,
 	    .probe = s->x->probe,
 	    .missing = &s->missing};
-	int r = executor_plan(s->session->config, &q, &s->plan, e);
+	int r = s->session->config->backend.on
+		    ? plan_elsewhere(s, e)
+		    : executor_plan(s->session->config, &q, &s->plan, e);
 
 	if (s->missing != LAYER_NONE)
 		s->errnum = s->x->probe->errnum[s->missing];
@@ -491,77 +588,4 @@ executor_process_resume(struct executor *x, struct session *session)
 			start_in(&s);
 		free(w);
 	}
-}
-
-/* --- what net says of a running one -------------------------------------- */
-
-struct lease *
-executor_lease(const struct executor *x, const struct peer *p, uint32_t session,
-    uint32_t id, int *r)
-{
-	struct lease *l;
-
-	*r = id == 0 || id > x->last_lease ? -EPROTO : 0;
-	LIST_FOREACH (l, &x->leases, link)
-		if (l->id.v == id)
-			break;
-	if (l == NULL)
-		return NULL;
-	if (l->generation.v != p->generation.v || l->session.v != session ||
-	    l->state != LEASE_RUNNING) {
-		*r = -EPROTO;
-		return NULL;
-	}
-	return l;
-}
-
-int
-executor_on_process_signal(struct executor *x, struct peer *p,
-    const struct msg *msg, struct err *e)
-{
-	const struct msg_process_signal *m = &msg->u.process_signal;
-	struct lease *l;
-	int r;
-
-	if (m->signum != SIGINT)
-		return err_set(e, EPROTO, "signal %u", m->signum);
-	l = executor_lease(x, p, m->session, m->lease, &r);
-	if (r < 0)
-		return err_set(e, EPROTO, "signal to lease %u", m->lease);
-	if (l != NULL)
-		lease_tell(l, CONTROL_INTERRUPT, 0, 0);
-	return 0;
-}
-
-int
-executor_on_process_terminate(struct executor *x, struct peer *p,
-    const struct msg *msg, struct err *e)
-{
-	const struct msg_process_terminate *m = &msg->u.process_terminate;
-	int r;
-	struct lease *l = executor_lease(x, p, m->session, m->lease, &r);
-
-	if (r < 0)
-		return err_set(e, EPROTO, "terminate lease %u", m->lease);
-	if (l != NULL)
-		lease_kill(l);
-	return 0;
-}
-
-int
-executor_on_process_resize(struct executor *x, struct peer *p,
-    const struct msg *msg, struct err *e)
-{
-	const struct msg_process_resize *m = &msg->u.process_resize;
-	struct lease *l;
-	int r;
-
-	if (m->rows > TTY_SIZE_MAX || m->cols > TTY_SIZE_MAX)
-		return err_set(e, EPROTO, "size %u x %u", m->rows, m->cols);
-	l = executor_lease(x, p, m->session, m->lease, &r);
-	if (r < 0)
-		return err_set(e, EPROTO, "resize lease %u", m->lease);
-	if (l != NULL && l->tty)
-		lease_tell(l, CONTROL_RESIZE, m->rows, m->cols);
-	return 0;
 }

@@ -63,6 +63,10 @@ identity_of(const struct executor *x, const struct session *s, bool narrow)
 		id.inside_uid = 1000;
 		id.inside_gid = 1000;
 	}
+	if (c->backend.uid != 0)
+		id.uid = c->backend.uid;
+	if (c->backend.gid != 0)
+		id.gid = c->backend.gid;
 	if (!x->probe->userns) {
 		id.inside_uid = id.uid;
 		id.inside_gid = id.gid;
@@ -276,12 +280,16 @@ executor_session_end(struct executor *x, struct session *s)
 	if (s->helper.fd >= 0)
 		(void)raw_pidfd_signal(s->helper.fd, SIGKILL);
 	LIST_FOREACH (l, &x->leases, link)
-		if (l->slot == s->slot)
-			lease_kill(l);
-	cgroup_kill(&s->group);
+		if (l->slot == s->slot && l->command_of == NULL)
+			executor_lease_end(x, l);
+	/* A backend's commands follow, in the same group. */
+	if (!s->config->backend.on)
+		cgroup_kill(&s->group);
 	executor_http_end(x, s->generation, s->id.v);
 	executor_process_resume(x, s);
-	template_done(&s->template);
+	/* A backend's commands still start from it. */
+	if (!s->config->backend.on)
+		template_done(&s->template);
 	executor_session_settle(x, s);
 }
 

@@ -57,7 +57,7 @@ int
 streams_make(struct streams *s, const struct order *o)
 {
 	const struct control c = {.type = CONTROL_STREAMS};
-	int far[CONTROL_STREAMS_MAX], r;
+	int far[CONTROL_STREAMS_MAX], r = 0;
 	size_t count = 0;
 
 	*s = (struct streams){.child = {-1, -1, -1}, .master = -1};
@@ -68,7 +68,8 @@ streams_make(struct streams *s, const struct order *o)
 		(void)setfsgid(o->id.gid);
 		(void)setfsuid(o->id.uid);
 	}
-	r = o->tty ? make_pty(s, o) : make_pipes(s, o, far, &count);
+	if (!o->quiet)
+		r = o->tty ? make_pty(s, o) : make_pipes(s, o, far, &count);
 	if (o->become) {
 		(void)setfsuid(0);
 		(void)setfsgid(0);

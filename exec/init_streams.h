@@ -16,7 +16,7 @@ struct streams {
 
 /*
  * Make them and send exec its ends over the order's control socket. Without
- * pipe_stdin child[0] is -1, for /dev/null; with tty all of them are.
+ * pipe_stdin child[0] is -1, for /dev/null; with tty or quiet all of them are.
  * 0 or a negative errno. Safe after clone.
  */
 must_use int streams_make(struct streams *s, const struct order *o);

@@ -79,7 +79,8 @@ int
 lease_take_streams(const struct lease *l, int fds[CONTROL_STREAMS_MAX],
     size_t *count)
 {
-	size_t want = l->pipe_stdin ? 3 : 2; /* a pty comes twice */
+	/* A pty comes twice. */
+	size_t want = l->command_of != NULL ? 0 : l->pipe_stdin ? 3 : 2;
 	struct control c = {.type = CONTROL_MADE};
 	int r = 1;
 

@@ -16,6 +16,8 @@
 #include "exec/source.h"
 #include "exec/spawn.h"
 
+struct job;
+
 enum lease_state {
 	LEASE_STARTING, /* net knows it by its request number only */
 	LEASE_FAILED,	/* net was told; the remains are being cleared */
@@ -38,6 +40,8 @@ struct lease {
 	 * over. */
 	bool worker;
 	int worker_end;
+	/* Of a backend: what it runs, or what it is a command for. */
+	struct job *job, *command_of;
 	bool exited;	       /* PROCESS_EXITED was sent */
 	bool bare;	       /* init ends the tree, not the kernel */
 	bool killed;	       /* by us */

@@ -37,6 +37,7 @@ struct order {
 	const char *cwd;
 	bool tty;
 	bool pipe_stdin; /* not with tty */
+	bool quiet;	 /* all its streams are /dev/null */
 	/* A file worker instead: serves this channel and executes nothing; the
 	 * members above do not count then. -1 for a program. */
 	int worker_fd;

@@ -178,6 +178,7 @@ order_make(struct order_store *s, const struct order_source *from)
 		r = set_program(s, from);
 	if (r < 0)
 		return r;
+	s->order.quiet = from->quiet;
 	s->order.umask = from->config->umask;
 	limits = with_totals(&from->config->limits, from->probe);
 	set_rlimits(&s->order, &limits);

@@ -25,6 +25,7 @@ struct order_source {
 	const char *const *sockets; /* order.h */
 	const struct spec *spec;    /* NULL: for a file worker */
 	struct bytes env;	    /* list of NAME=VALUE */
+	bool quiet;		    /* it gets and says nothing */
 };
 
 /* 0; -ENOMEM. Release s with order_done in any case. */

@@ -37,9 +37,10 @@ struct session {
 	struct generation generation;
 	unsigned int slot;
 	enum session_state state;
-	unsigned int lease_count;  /* children whose tree is not gone yet */
-	unsigned int worker_count; /* file workers among them */
-	struct source helper;	   /* pidfd, while it runs */
+	unsigned int lease_count;   /* children whose tree is not gone yet */
+	unsigned int worker_count;  /* file workers among them */
+	unsigned int command_count; /* and commands of a backend */
+	struct source helper;	    /* pidfd, while it runs */
 	int helper_socket;
 	int64_t deadline_ms; /* by which the helper must have ended */
 	struct template template;

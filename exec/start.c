@@ -35,6 +35,33 @@ receive(struct channel *supervisor, enum msg_type type, struct msg *m,
 }
 
 static int
+receive_policy(struct channel *supervisor, struct exec_config *c, struct err *e)
+{
+	struct msg m;
+	int r = receive(supervisor, MSG_EXEC_POLICY, &m, e);
+
+	if (r < 0)
+		return r;
+	r = config_take_policy(c, &m.u.exec_policy, e);
+	msg_done(&m);
+	return r;
+}
+
+static int
+receive_backend(struct channel *supervisor, struct exec_config *c,
+    struct err *e)
+{
+	struct msg m;
+	int r = receive(supervisor, MSG_EXEC_BACKEND, &m, e);
+
+	if (r < 0)
+		return r;
+	r = config_take_backend(c, &m.u.exec_backend, e);
+	msg_done(&m);
+	return r;
+}
+
+static int
 receive_config(struct channel *supervisor, struct exec_config *c, struct err *e)
 {
 	struct msg m;
@@ -44,13 +71,10 @@ receive_config(struct channel *supervisor, struct exec_config *c, struct err *e)
 		return r;
 	r = config_take(c, &m, e);
 	msg_done(&m);
-	if (r < 0 || (c->flags & EXEC_FLAG_POLICY) == 0)
-		return r;
-	r = receive(supervisor, MSG_EXEC_POLICY, &m, e);
-	if (r < 0)
-		return r;
-	r = config_take_policy(c, &m.u.exec_policy, e);
-	msg_done(&m);
+	if (r == 0 && (c->flags & EXEC_FLAG_POLICY) != 0)
+		r = receive_policy(supervisor, c, e);
+	if (r == 0 && (c->flags & EXEC_FLAG_BACKEND) != 0)
+		r = receive_backend(supervisor, c, e);
 	return r;
 }
 

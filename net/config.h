@@ -12,6 +12,8 @@ struct policy {
 	unsigned int users;
 	bool atomic_writes; /* fs.atomic_writes */
 	bool isolated;	    /* no process has the host's network */
+	bool backend;	    /* programs run elsewhere, not confined by us */
+	bool no_files;	    /* and their files are there too */
 	bool http_env;	    /* headers may name variables */
 	char *home, *tmp;   /* owned */
 	char provider_id[sizeof "sha256:" + 64];

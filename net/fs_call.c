@@ -1,4 +1,5 @@
 #include "net/fs_call.h"
+#include "net/session.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -22,8 +23,15 @@ call_new(struct net *n, enum msg_type op)
 struct fs_call *
 fs_call_new(struct connection *c, const struct rpc_id *id, enum msg_type op)
 {
-	struct fs_call *call = call_new(c->net, op);
+	struct fs_call *call;
 
+	if (c->session->policy->no_files) {
+		rpc_error(c, id, RPC_INTERNAL,
+		    "the files of this backend cannot be reached through the "
+		    "server (backend.files)");
+		return NULL;
+	}
+	call = call_new(c->net, op);
 	if (call == NULL) {
 		rpc_error(c, id, RPC_INTERNAL, "out of memory");
 		return NULL;

@@ -31,7 +31,7 @@ struct fs_call {
 
 /*
  * A call that will answer request id of c. Returns NULL with the error already
- * sent if c has too many pending, or memory is short.
+ * sent if files are out of reach, c has too many pending, or memory is short.
  */
 struct fs_call *fs_call_new(struct connection *c, const struct rpc_id *id,
     enum msg_type op);

@@ -187,14 +187,18 @@ start_decode(const struct config *config, struct params_process_start *p,
 }
 
 /*
- * Why the reference whose backend confines no process would refuse this
- * start, or NULL. The order of the checks is part of the protocol.
+ * Why a backend that confines no process, as ours or that of the reference,
+ * would refuse this start, or NULL. The order of the checks is part of the
+ * protocol.
  */
 static const char *
 backend_refusal(const struct connection *c, const struct start *s)
 {
-	if (!c->net->config.compat->process_sandbox_refused)
+	if (!c->net->config.compat->process_sandbox_refused &&
+	    !c->session->policy->backend)
 		return NULL;
+	if (c->session->policy->backend && s->spec.has_arg0)
+		return "arg0 cannot be given to a program of this backend";
 	if (s->spec.network_proxy)
 		return "Codex sandbox exec-server network proxy launch is not "
 		       "supported.";

@@ -49,6 +49,25 @@ enum argv_template_name {
 /* The set of one name, to be joined with |. */
 #define ARGV_TEMPLATE_BIT(name) (1u << (name))
 
+/* What the commands of a backend may have. */
+#define BACKEND_ALWAYS                                                         \
+	(ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_ID) |                                 \
+	    ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_TARGET))
+#define BACKEND_START_NAMES                                                    \
+	(BACKEND_ALWAYS | ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_CWD) |               \
+	    ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_COMMAND) |                         \
+	    ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_ARGV) |                            \
+	    ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_ENV) |                             \
+	    ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_TTY) |                             \
+	    ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_STDIN))
+#define BACKEND_SIGNAL_NAMES                                                   \
+	(BACKEND_ALWAYS | ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_SIGNAL))
+#define BACKEND_TERMINATE_NAMES BACKEND_ALWAYS
+#define BACKEND_FINALIZE_NAMES                                                 \
+	(BACKEND_ALWAYS | ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_STATUS) |            \
+	    ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_EXIT_CODE) |                       \
+	    ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_TIMED_OUT))
+
 /* All borrowed; no NUL byte in any. */
 struct argv_template_values {
 	struct bytes scalar[ARGV_TEMPLATE_SCALARS];

@@ -40,6 +40,8 @@ end_reason_words(unsigned int reason)
 	    [END_PROCESSES] = "out of processes: "
 			      "limits.child_processes_total or "
 			      "limits.session_processes_total was reached",
+	    [END_BACKEND] = "the backend's command failed before it came to "
+			    "the program",
 	};
 
 	return reason < END_REASONS ? reasons[reason] : NULL;

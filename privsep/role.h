@@ -38,6 +38,8 @@ enum net_feature {
 	NET_FEATURE_ATOMIC_WRITES = 1 << 2, /* fs.atomic_writes */
 	NET_FEATURE_ISOLATED = 1 << 1, /* no process has the host's network */
 	NET_FEATURE_HTTP_ENV = 1 << 3, /* http.env names variables */
+	NET_FEATURE_BACKEND = 1 << 6,  /* programs run elsewhere */
+	NET_FEATURE_NO_FILES = 1 << 7, /* and their files are there too */
 	NET_FEATURE_NO_JAIL = 1 << 4,  /* the host gives no namespaces */
 	NET_FEATURE_NO_NETNS = 1
 			       << 5, /* the host gives no network of its own */
@@ -55,6 +57,7 @@ enum exec_flag {
 	EXEC_FLAG_DEGRADED = 1 << 1,   /* sandbox.degraded = allow */
 	EXEC_FLAG_OPENCLAW = 1 << 2,   /* adds CODEX_SANDBOX_EXEC_ID */
 	EXEC_FLAG_POLICY = 1 << 4,     /* EXEC_POLICY follows EXEC_CONFIG */
+	EXEC_FLAG_BACKEND = 1 << 7,    /* EXEC_BACKEND follows those */
 	EXEC_FLAG_PROBE = 1 << 3, /* report what the host gives, then end */
 	EXEC_FLAG_AUDIT_ARGV = 1 << 5, /* audit.argv = full */
 	EXEC_FLAG_AUDIT_HASH = 1 << 6, /* audit.argv = hash */
@@ -88,6 +91,7 @@ enum end_reason {
 	END_CPU_TOTAL, /* limits.child_cpu_time_total is used up */
 	END_WALL_TIME, /* limits.child_wall_time is over */
 	END_PROCESSES, /* itself, after a total of processes kept it from one */
+	END_BACKEND,   /* the backend's command has not come to it */
 	END_REASONS,
 };
 

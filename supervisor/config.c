@@ -9,15 +9,6 @@
 #include "supervisor/config_row.h"
 #include "supervisor/config_value.h"
 
-static const char *const compat_words[] = {"codex", "openclaw", NULL};
-static const char *const preset_words[] = {"workspace", "open", "strict", NULL};
-static const char *const bool_words[] = {"false", "true", NULL};
-static const char *const degraded_words[] = {"refuse", "allow", NULL};
-static const char *const network_words[] = {"restricted", "enabled", NULL};
-static const char *const on_error_words[] = {"continue", "stop", NULL};
-static const char *const argv_words[] = {"none", "hash", "full", NULL};
-static const char *const log_words[] = {"error", "warn", "info", "debug", NULL};
-
 /* What a preset decides unless it is said otherwise: http.enabled, */
 static const uint32_t preset_http[] = {
     [PRESET_WORKSPACE] = 1,
@@ -29,147 +20,6 @@ static const uint32_t preset_network[] = {
     [PRESET_WORKSPACE] = NETWORK_RESTRICTED,
     [PRESET_OPEN] = NETWORK_ENABLED,
     [PRESET_STRICT] = NETWORK_RESTRICTED,
-};
-
-#define AT(member) offsetof(struct config, member)
-
-/*
- * Ids of processes: below are the host's own users, and above the range that
- * id-mapping tools and the kernel's overflow values use.
- */
-#define UID_MIN 1000
-#define UID_MAX 0xfffeffff
-
-const struct config_row config_rows[CONFIG_KEYS] = {
-    [KEY_LISTEN] = {"server", "listen", KIND_LISTEN, AT(listen),
-	.def = "ws://127.0.0.1:0",
-	.help = "address to listen on; port 0: any free one"},
-    [KEY_WORKSPACE] = {"server", "workspace", KIND_PATHS, AT(workspaces),
-	.help = "directory that commands may change (list; the command "
-		"line replaces the file's; default: the current one)"},
-    [KEY_COMPAT] = {"server", "compat", KIND_WORD, AT(compat),
-	.words = compat_words, .def = "codex",
-	.help = "whose wire format to speak"},
-    [KEY_ENV_SET] = {"env", "set", KIND_ENV, AT(env_set),
-	.help = "NAME=VALUE that a command may inherit (list; adds to PATH, "
-		"HOME, LANG and the like, the same name replaces)"},
-    [KEY_ENV_ALLOW] = {"env", "allow", KIND_ALLOW, AT(env_allow),
-	.help = "names that are not scrubbed (list of patterns)"},
-    [KEY_ENV_SCRUB] = {"env", "scrub", KIND_SCRUB, AT(env_scrub),
-	.help = "names that no command gets (list of patterns; replaces "
-		"the built-in list; a single empty value: none)"},
-    [KEY_PRESET] = {"sandbox", "preset", KIND_WORD, AT(preset),
-	.words = preset_words, .def = "workspace",
-	.help = "workspace: read all, write workspaces; strict: see little "
-		"else; open: no ceiling"},
-    [KEY_PROFILE] = {"sandbox", "profile", KIND_NAME, AT(profile),
-	.help = "the [profile \"NAME\"] that is the ceiling (default: none, "
-		"the preset's)"},
-    [KEY_CHILD_POLICY] = {"sandbox", "child_policy", KIND_PATH,
-	AT(child_policy),
-	.help = "absolute path of a system call policy for commands "
-		"(default: the built-in one)"},
-    [KEY_ALLOW_ROOT] = {"sandbox", "allow_root", KIND_WORD, AT(allow_root),
-	.words = bool_words, .def = "false",
-	.help = "let the preset open run commands as root"},
-    [KEY_DEGRADED] = {"sandbox", "degraded", KIND_WORD, AT(degraded),
-	.words = degraded_words, .def = "refuse",
-	.help = "what to do if the host lacks a layer of the sandbox"},
-    [KEY_UID_BASE] = {"sandbox", "uid_base", KIND_NUMBER, AT(uid_base),
-	.min = UID_MIN, .max = UID_MAX, .def = "0x7a000000",
-	.help = "first of the user ids that sessions run under, one each "
-		"(when started as root)"},
-    [KEY_NET_UID] = {"sandbox", "net_uid", KIND_NUMBER, AT(net_uid),
-	.min = UID_MIN, .max = UID_MAX, .def = "0x79fffffe",
-	.help = "user and group id of the network process (when started "
-		"as root)"},
-    [KEY_HTTP_UID] = {"sandbox", "http_uid", KIND_NUMBER, AT(http_uid),
-	.min = UID_MIN, .max = UID_MAX, .def = "0x79fffffd",
-	.help = "user and group id of the processes that make HTTP requests "
-		"(when started as root)"},
-    [KEY_NETWORK] = {"profile", "network", KIND_WORD, AT(network),
-	.words = network_words,
-	.help = "network of commands (default: enabled with the preset "
-		"open, else restricted)"},
-    [KEY_ATOMIC_WRITES] = {"fs", "atomic_writes", KIND_WORD, AT(atomic_writes),
-	.words = bool_words, .def = "false",
-	.help = "fs/writeFile writes beside and renames: all or nothing, but "
-		"a new inode, and links are not kept"},
-    [KEY_HTTP_ENABLED] = {"http", "enabled", KIND_WORD, AT(http.enabled),
-	.words = bool_words,
-	.help = "whether clients may make HTTP requests through the server "
-		"(default: false with the preset strict, else true)"},
-    [KEY_HTTP_ALLOW] = {"http", "allow", KIND_LIST, AT(http.allow),
-	.check = config_http_check_rule,
-	.help = "HOST[:PORT], *.HOST, IP[:PORT] or IP/BITS that may be "
-		"reached although the guard is against it (list)"},
-    [KEY_HTTP_DENY] = {"http", "deny", KIND_LIST, AT(http.deny),
-	.check = config_http_check_rule,
-	.help = "the same, that may not be reached whatever else is said "
-		"(list)"},
-    [KEY_HTTP_ALLOW_PRIVATE] = {"http", "allow_private", KIND_WORD,
-	AT(http.allow_private), .words = bool_words, .def = "false",
-	.help = "reach loopback, private and link-local addresses"},
-    [KEY_HTTP_ALLOW_PUBLIC] = {"http", "allow_public", KIND_WORD,
-	AT(http.allow_public), .words = bool_words, .def = "true",
-	.help = "reach public addresses that http.allow does not name"},
-    [KEY_HTTP_PORTS] = {"http", "ports", KIND_LIST, AT(http.ports),
-	.check = config_http_check_port,
-	.help = "the only ports that may be reached (list; default: all)"},
-    [KEY_HTTP_ENV] = {"http", "env", KIND_LIST, AT(http.env),
-	.check = config_http_check_name,
-	.help = "names out of env.set whose values requests may have in "
-		"their headers (list; default: none)"},
-    [KEY_HTTP_RESOLVER] = {"http", "resolver", KIND_TEXT, AT(http.resolver),
-	.check = config_http_check_resolver,
-	.help = "IP:PORT of a name server (default: the host's)"},
-    [KEY_HTTP_PROXY] = {"http", "proxy", KIND_TEXT, AT(http.proxy),
-	.check = config_http_check_proxy,
-	.help = "http://IP:PORT to send requests through; it then looks "
-		"names up (default: none)"},
-    [KEY_HTTP_CA_FILE] = {"http", "ca_file", KIND_PATH, AT(http.ca_file),
-	.help = "absolute path of the certificates that https trusts "
-		"(default: the host's)"},
-    [KEY_HTTP_MAX_BODY] = {"http", "max_body", KIND_SIZE, AT(http.max_body),
-	.min = 1024, .max = FS_READ_MAX, .def = "64M",
-	.help = "bytes of a response that is not streamed, decompressed"},
-    [KEY_HTTP_MAX_CONCURRENT] = {"http", "max_concurrent", KIND_NUMBER,
-	AT(http.max_concurrent), .min = 1, .max = 128, .def = "32",
-	.help = "requests of a session at a time"},
-    [KEY_HTTP_MAX_REDIRECTS] = {"http", "max_redirects", KIND_NUMBER,
-	AT(http.max_redirects), .min = 0, .max = 20, .def = "10",
-	.help = "redirects that a request follows"},
-    [KEY_AUDIT_FILE] = {"audit", "file", KIND_PATH, AT(audit.file),
-	.help = "absolute path of a file that gets a JSON line an event "
-		"(default: none)"},
-    [KEY_AUDIT_SOCKET] = {"audit", "socket", KIND_PATH, AT(audit.socket),
-	.help = "absolute path of a Unix datagram socket that gets them "
-		"(default: none)"},
-    [KEY_AUDIT_STDERR] = {"audit", "stderr", KIND_WORD, AT(audit.to_stderr),
-	.words = bool_words, .def = "false",
-	.help = "write them to standard error, among the log"},
-    [KEY_AUDIT_ON_ERROR] = {"audit", "on_error", KIND_WORD, AT(audit.on_error),
-	.words = on_error_words, .def = "continue",
-	.help = "what to do if a line cannot be written; stop: end the server"},
-    [KEY_AUDIT_RATE] = {"audit", "rate", KIND_NUMBER, AT(audit.rate), .min = 0,
-	.max = 1000000, .def = "500",
-	.help = "lines a second that net and exec may write about a session, "
-		"and eight times that in all; 0: no limit"},
-    [KEY_AUDIT_BURST] = {"audit", "burst", KIND_NUMBER, AT(audit.burst),
-	.min = 1, .max = 1000000, .def = "5000",
-	.help = "lines that may come at once before audit.rate counts"},
-    [KEY_AUDIT_ARGV] = {"audit", "argv", KIND_WORD, AT(audit.argv),
-	.words = argv_words, .def = "none",
-	.help = "what is told of a command's arguments; hash: their SHA-256"},
-    [KEY_AUDIT_CHAIN] = {"audit", "chain", KIND_WORD, AT(audit.chain),
-	.words = bool_words, .def = "false",
-	.help = "end each line of the file in a hash of it and the one before"},
-    [KEY_AUDIT_KEY_FILE] = {"audit", "key_file", KIND_PATH, AT(audit.key_file),
-	.help = "absolute path of a key for the chain, 16 to 4096 bytes "
-		"(default: none, a plain hash)"},
-    [KEY_LOG_LEVEL] = {"log", "level", KIND_WORD, AT(log_level),
-	.words = log_words, .def = "info",
-	.help = "least important lines to write"},
 };
 
 const void *
@@ -509,6 +359,7 @@ config_done(struct config *c)
 	free(c->child_policy);
 	c->profile = c->child_policy = NULL;
 	config_audit_done(&c->audit);
+	config_backend_done(&c->backend);
 	config_http_done(&c->http);
 	config_profiles_clear(&c->profiles);
 	config_notes_clear(&c->notes);
@@ -552,7 +403,8 @@ config_finish(struct config *c, struct err *e)
 	if (c->http_uid == c->net_uid)
 		return err_set(e, EINVAL,
 		    "sandbox.http_uid: is sandbox.net_uid as well");
-	if (config_audit_check(&c->audit, e) < 0)
+	if (config_audit_check(&c->audit, e) < 0 ||
+	    config_backend_check(&c->backend, e) < 0)
 		return -EINVAL;
 	return config_http_check(&c->http, &c->env_set, e);
 }
@@ -568,5 +420,5 @@ config_profile_of(const struct config *c)
 const char *
 config_preset_name(uint32_t preset)
 {
-	return preset_words[preset];
+	return config_rows[KEY_PRESET].words[preset];
 }

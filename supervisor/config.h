@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "privsep/role.h"
 #include "supervisor/config_audit.h"
+#include "supervisor/config_backend.h"
 #include "supervisor/config_http.h"
 #include "supervisor/config_note.h"
 #include "supervisor/config_profile.h"
@@ -62,6 +63,17 @@ enum config_key {
 	KEY_HTTP_UID,
 	KEY_NETWORK,
 	KEY_ATOMIC_WRITES,
+	KEY_BACKEND_TYPE,
+	KEY_BACKEND_TARGET,
+	KEY_BACKEND_START,
+	KEY_BACKEND_SIGNAL,
+	KEY_BACKEND_TERMINATE,
+	KEY_BACKEND_FINALIZE,
+	KEY_BACKEND_UID,
+	KEY_BACKEND_GID,
+	KEY_BACKEND_ISOLATED,
+	KEY_BACKEND_FILES,
+	KEY_BACKEND_LOST_STATUS,
 	KEY_HTTP_ENABLED,
 	KEY_HTTP_ALLOW,
 	KEY_HTTP_DENY,
@@ -102,6 +114,7 @@ struct config {
 	uint32_t allow_root;   /* 0 or 1 */
 	uint32_t degraded;     /* 0 or 1 */
 	uint32_t uid_base, net_uid, http_uid;
+	struct config_backend backend;
 	struct config_http http;
 	uint32_t network;	/* enum network */
 	uint32_t atomic_writes; /* 0 or 1 */

@@ -4,6 +4,13 @@
 
 #include "supervisor/config.h"
 
+/*
+ * Ids of processes: below are the host's own users, and above the range that
+ * id-mapping tools and the kernel's overflow values use.
+ */
+#define UID_MIN 1000
+#define UID_MAX 0xfffeffff
+
 enum config_kind {
 	KIND_LISTEN, /* struct listen_url */
 	KIND_WORD,   /* uint32_t, one of words */

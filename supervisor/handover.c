@@ -99,11 +99,32 @@ send_policy(const struct server *s, struct channel *channel)
 	return r < 0 ? r : channel_send_exec_policy(channel, &m, NULL, 0);
 }
 
+/* Comes after that. */
+static int
+send_backend(const struct server *s, struct channel *channel)
+{
+	const struct config_backend *b = &s->config->backend;
+	const struct msg_exec_backend m = {.uid = b->uid,
+	    .gid = b->gid,
+	    .isolated = b->isolated,
+	    .lost_status = config_backend_lost_status(b),
+	    .target = bytes_of(b->target != NULL ? b->target : ""),
+	    .start = bytes_of(config_backend_text(b, BACKEND_START)),
+	    .signal = bytes_of(config_backend_text(b, BACKEND_SIGNAL)),
+	    .terminate = bytes_of(config_backend_text(b, BACKEND_TERMINATE)),
+	    .finalize = bytes_of(config_backend_text(b, BACKEND_FINALIZE))};
+
+	if (b->type == BACKEND_NATIVE)
+		return 0;
+	return channel_send_exec_backend(channel, &m, NULL, 0);
+}
+
 static uint32_t
 exec_flags(const struct config *c)
 {
 	return (c->allow_root ? EXEC_FLAG_ALLOW_ROOT : 0u) |
 	       (c->degraded ? EXEC_FLAG_DEGRADED : 0u) |
+	       (c->backend.type != BACKEND_NATIVE ? EXEC_FLAG_BACKEND : 0u) |
 	       (c->compat == COMPAT_OPENCLAW ? EXEC_FLAG_OPENCLAW : 0u) |
 	       (c->audit.argv == AUDIT_ARGV_FULL ? EXEC_FLAG_AUDIT_ARGV : 0u) |
 	       (c->audit.argv == AUDIT_ARGV_HASH ? EXEC_FLAG_AUDIT_HASH : 0u);
@@ -184,19 +205,31 @@ handover_exec(const struct server *s, struct channel *channel)
 
 	r = channel_send_exec_config(channel, &m, fds,
 	    s->workspaces->paths.count);
-	return r < 0 ? r : send_policy(s, channel);
+	if (r == 0)
+		r = send_policy(s, channel);
+	return r < 0 ? r : send_backend(s, channel);
+}
+
+static uint32_t
+backend_features(const struct config_backend *b)
+{
+	if (b->type == BACKEND_NATIVE)
+		return 0;
+	return NET_FEATURE_BACKEND | (b->isolated ? NET_FEATURE_ISOLATED : 0u) |
+	       (b->local_files ? 0u : NET_FEATURE_NO_FILES);
 }
 
 static uint32_t
 net_features(const struct server *s)
 {
-	uint32_t features = 0;
+	uint32_t features = backend_features(&s->config->backend);
 
 	if (strcmp(s->shell, "/bin/bash") == 0)
 		features |= NET_FEATURE_SHELL_BASH;
 	if (s->config->http.enabled && s->config->http.env.count > 0)
 		features |= NET_FEATURE_HTTP_ENV;
-	if (s->config->preset != PRESET_OPEN &&
+	if (s->config->backend.type == BACKEND_NATIVE &&
+	    s->config->preset != PRESET_OPEN &&
 	    s->config->network == NETWORK_RESTRICTED)
 		features |= NET_FEATURE_ISOLATED;
 	if (s->config->atomic_writes)

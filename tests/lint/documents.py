@@ -34,7 +34,7 @@ def unknown_keys():
     """Keys of the configuration in one of code and manual alone."""
     code = set(re.findall(r'\.section = "(\w+)",\s*\.key = "(\w+)"|'
                           r'\{\s*"(\w+)", "(\w+)", KIND_', lint.text(
-                              "supervisor/config.c")))
+                              "supervisor/config_rows.c")))
     code = {(a or c, b or d) for a, b, c, d in code}
     manual, section = set(), None
     for line in lint.text("docs/sallyport.conf.5.scd").splitlines():

@@ -356,6 +356,38 @@ config_finish_refuses_ids_that_meet(void **state)
 }
 
 static void
+config_finish_wants_a_backend_whole(void **state)
+{
+	static const struct {
+		const char *set[3], *words; /* NULL: it is */
+	} rows[] = {
+	    {{"backend.type=docker"}, "backend.target: is missing"},
+	    {{"backend.type=docker", "backend.target=box"}, NULL},
+	    {{"backend.type=ssh"}, "backend.target: is missing"},
+	    {{"backend.type=command"}, "backend.start: is missing"},
+	    {{"backend.type=command", "backend.start=run {argv}"}, NULL},
+	    {{"backend.start=run {argv}"}, "native has no commands"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		bool bad = rows[i].words != NULL;
+		struct config c;
+		struct err e;
+
+		assert_int_equal(config_init(&c), 0);
+		for (size_t j = 0; j < 3 && rows[i].set[j] != NULL; j++)
+			assert_int_equal(config_set_text(&c, CONFIG_FLAG,
+					     rows[i].set[j], &e),
+			    0);
+		assert_int_equal(config_finish(&c, &e), bad ? -EINVAL : 0);
+		if (bad)
+			assert_non_null(strstr(e.text, rows[i].words));
+		config_done(&c);
+	}
+}
+
+static void
 config_policy_names_no_value_of_the_environment(void **state)
 {
 	struct config c;
@@ -410,6 +442,8 @@ put_policy(struct config *c, struct buf *out)
 	free(c->http.proxy);
 	c->http.resolver = c->http.proxy = NULL;
 	config_audit_done(&c->audit);
+	config_backend_done(&c->backend);
+	c->backend.lost_status = 256;
 	assert_int_equal(config_finish(c, &e), 0);
 	assert_int_equal(config_put_policy(c, out), 0);
 }
@@ -526,6 +560,7 @@ main(void)
 	    cmocka_unit_test(config_scrub_list_is_replaced_or_emptied),
 	    cmocka_unit_test(config_set_text_wants_section_key_value),
 	    cmocka_unit_test(config_finish_refuses_ids_that_meet),
+	    cmocka_unit_test(config_finish_wants_a_backend_whole),
 	    cmocka_unit_test(config_policy_names_no_value_of_the_environment),
 	    cmocka_unit_test(
 		config_shipped_file_tells_every_key_and_its_default),

@@ -1,0 +1,267 @@
+// Programs that a command of the administrator's starts: what it is given,
+// which commands follow, and what a client learns.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import {test} from 'node:test';
+import {startParams} from './lib/client.mjs';
+import {uniqueWord, withArgument} from './lib/proc.mjs';
+import {Server, fileUri, foreignSkip, withServer} from './lib/server.mjs';
+import {until} from './lib/wait.mjs';
+
+const START = 'sh -c {command}';
+const INTERNAL = -32603;
+
+const start = (client, argv, members) => client.refusal('process/start',
+	startParams(argv, client.cwd, {processId: 'p', ...members}));
+
+/** Run body against a backend of type command with these keys. */
+function backend(what, keys, body, args = []) {
+	test(what, {skip: foreignSkip}, () => withServer({args, set: {
+		'backend.type': 'command', 'backend.start': START,
+		...keys,
+	}}, async (server) => {
+		const client = await server.connect();
+		try {
+			await body(client, server);
+		} finally {
+			await client.close();
+		}
+	}));
+}
+
+/** A command that appends words to a file that sessions may write. */
+const note = (words) => `sh -c "echo ${words} >>/%W/notes"`;
+
+/** The same with notes in the workspace; body gets how to read them. */
+function noted(what, keys, body) {
+	const directory = fs.mkdtempSync('/var/tmp/sallyport-backend-');
+	fs.chmodSync(directory, 0o777);
+	const file = path.join(directory, 'notes');
+	const named = Object.fromEntries(Object.entries(keys).map(([key, value]) =>
+		[key, value.replaceAll('%W', directory.slice(1))]));
+	const notes = () => fs.existsSync(file) ?
+		fs.readFileSync(file, 'utf8').trim().split('\n') : [];
+	test(what, {skip: foreignSkip}, async () => {
+		const server = await Server.start({workspace: directory, keep: true,
+			set: {'backend.type': 'command', 'backend.start': START, ...named}});
+		try {
+			await body(await server.connect(), notes, server);
+		} finally {
+			await server.stop();
+			fs.rmSync(directory, {recursive: true, force: true});
+		}
+	});
+}
+
+backend('a program gets its arguments, directory, variables and input', {},
+	async (client, server) => {
+		const argv = ['/bin/sh', '-c',
+			'printf "%s\\n" "$@"; pwd; echo "$A"; cat; exit 7', 'sh',
+			'', "it's", 'a b', '$HOME', '*', '-x=1'];
+		const process = await client.start(argv,
+			{env: {A: "x 'y'\nz"}, pipeStdin: true});
+		await process.write('input');
+		await process.closeStdin();
+		const end = await process.end();
+		assert.equal(end.stdout, [...argv.slice(4), server.workspace,
+			"x 'y'\nz", 'input'].join('\n'));
+		assert.equal(end.exitCode, 7);
+	});
+
+backend('on a terminal too', {}, async (client) => {
+	const process = await client.start(
+		['/bin/sh', '-c', 'test -t 0 && test -t 1 && stty size'], {tty: true});
+	const end = await process.end();
+	assert.equal(end.pty.trim(), '24 80');
+	assert.equal(end.exitCode, 0);
+});
+
+backend('it has nothing of our base, and a name that commands find it by',
+	{'backend.start': 'env -i {env} {argv}', 'env.set': 'OURS=1'},
+	async (client) => {
+		const {stdout} = await (await client.start(['/usr/bin/env'],
+			{env: {MINE: '2', API_KEY: 'secret'}})).end();
+		const names = stdout.split('\n').map((line) => line.split('=')[0]);
+		assert.deepEqual(names.sort(), ['', 'MINE', 'SALLYPORT_EXEC_ID']);
+	});
+
+backend('the command itself has nothing that a client chose',
+	{'backend.start': 'sh -c "echo $MINE$OURS"', 'env.set': 'OURS=1'},
+	async (client) => {
+		const {stdout} = await (await client.start(['/bin/true'],
+			{env: {MINE: '2'}})).end();
+		assert.equal(stdout, '1\n');
+	});
+
+backend('what it cannot enforce is refused before anything is launched', {},
+	async (client) => {
+		const words = uniqueWord();
+		const refused = async (members, text) => {
+			const error =
+				await start(client, ['/bin/sleep', words], members);
+			assert.match(error.text, text);
+			assert.deepEqual(withArgument(words), []);
+		};
+		const managed = (file_system, network) => ({sandbox: {
+			windowsSandboxLevel: 'disabled',
+			permissions: {type: 'managed', file_system, network}}});
+		await refused({arg0: 'other'}, /arg0/);
+		await refused({enforceManagedNetwork: true},
+			/managed network restrictions cannot be enforced/);
+		await refused(managed({type: 'restricted', entries: []}, 'enabled'),
+			/filesystem sandbox restrictions cannot be enforced/);
+		await refused(managed({type: 'unrestricted'}, 'restricted'),
+			/network restrictions cannot be enforced/);
+	});
+
+backend('isolation is what the policy says', {'backend.isolated': 'true'},
+	async (client) => {
+		const {exitCode} = await (await client.start(['/bin/true'], {sandbox: {
+			windowsSandboxLevel: 'disabled', permissions: {type: 'managed',
+				file_system: {type: 'unrestricted'}, network: 'restricted'}}}))
+			.end();
+		assert.equal(exitCode, 0);
+	});
+
+backend('a name that looks like an option is refused', {}, async (client) => {
+	assert.match((await start(client, ['-c', 'x'])).text, /begins with '-'/);
+	assert.match((await start(client, ['/bin/true'], {env: {'-S': 'sh'}})).text,
+		/variable begins with '-'/);
+	assert.deepEqual(await client.status(), {status: 'ready'});
+});
+
+backend('files are refused unless they are said to be the same', {},
+	async (client, server) => {
+		const error = await client.refusal('fs/readFile',
+			{path: fileUri(server.workspace), sandbox: null});
+		assert.equal(error.code, INTERNAL);
+		assert.match(error.text, /backend\.files/);
+	});
+
+backend('and served where they are', {'backend.files': 'local'},
+	async (client, server) => {
+		fs.writeFileSync(path.join(server.workspace, 'f'), 'abc');
+		const {dataBase64} = await client.call('fs/readFile',
+			{path: fileUri(path.join(server.workspace, 'f')), sandbox: null});
+		assert.equal(dataBase64, 'YWJj');
+	});
+
+backend('a start that has not come to the program is told apart',
+	{'backend.start': 'sh -c "exit 255"', 'backend.lost_status': '255'},
+	async (client) => {
+		const process = await client.start(['/bin/true']);
+		await process.end();
+		const read = await process.read({afterSeq: 0});
+		assert.equal(read.exitCode, 255);
+		assert.match(read.failure, /backend's command failed/);
+	});
+
+backend('an empty command is no command', {'backend.start': '""'},
+	async (client) => {
+		const error = await start(client, ['/bin/true']);
+		assert.match(error.text, /did not provide a command/);
+	});
+
+const FINALIZE = {'backend.finalize':
+	note('final {status} {exit_code} {timed_out}')};
+
+/** Wait until there are so many notes. */
+const count = (notes, n) =>
+	until(5000, `${n} notes`, () => notes().length >= n);
+
+noted('finalize is told once what became of a program', FINALIZE,
+	async (client, notes) => {
+		await client.shell('exit 3');
+		await count(notes, 1);
+		await client.shell('kill -9 $$');
+		await count(notes, 2);
+		await client.shell('true');
+		await count(notes, 3);
+		assert.deepEqual(notes(), ['final completed 3 false',
+			'final completed 137 false', 'final completed 0 false']);
+	});
+
+noted('also if it could not be started',
+	{...FINALIZE, 'backend.start': '/nonexistent {argv}'},
+	async (client, notes) => {
+		const error = await start(client, ['/bin/true']);
+		assert.match(error.text, /os error 2/);
+		await count(notes, 1);
+		assert.deepEqual(notes(), ['final failed null false']);
+	});
+
+noted('an empty command is finalized', {...FINALIZE, 'backend.start': '""'},
+	async (client, notes) => {
+		await start(client, ['/bin/true']);
+		await count(notes, 1);
+		assert.deepEqual(notes(), ['final failed null false']);
+	});
+
+const ALL = {...FINALIZE, 'backend.terminate': note('terminate {id}'),
+	'backend.signal': note('signal {signal} {id}')};
+
+/** A sleeper, and the name its commands know it by. */
+async function sleeper(client) {
+	const process = await client.start(
+		['/bin/sh', '-c', 'echo $SALLYPORT_EXEC_ID; exec sleep 1000']);
+	const [id] = await process.prints(/\S+(?=\n)/);
+	return {process, id};
+}
+
+noted('interrupt and terminate run their commands, with its name', ALL,
+	async (client, notes) => {
+		const {process, id} = await sleeper(client);
+		await process.interrupt();
+		await count(notes, 1);
+		assert.deepEqual(await process.terminate(), {running: true});
+		await process.end();
+		await count(notes, 4);
+		// The second time for what was started meanwhile.
+		assert.deepEqual(notes(), [`signal INT ${id}`, `terminate ${id}`,
+			`terminate ${id}`, 'final completed 137 false']);
+	});
+
+for (const end of ['drop', 'close'])
+	noted(`a connection lost by ${end} ends its programs there`,
+		{...ALL, 'limits.session_retention': '0'},
+		async (client, notes) => {
+			const {id} = await sleeper(client);
+			await client[end]();
+			await count(notes, 3);
+			assert.deepEqual(notes(), [`terminate ${id}`, `terminate ${id}`,
+				'final completed 137 false']);
+		});
+
+noted('so does the end of the server', ALL, async (client, notes, server) => {
+	await sleeper(client);
+	await server.stop();
+	assert.equal(notes().length, 3);
+});
+
+noted('what is left behind is ended after the program too', ALL,
+	async (client, notes) => {
+		await client.shell('true');
+		await count(notes, 2);
+		assert.match(notes()[0], /^terminate /);
+		assert.equal(notes()[1], 'final completed 0 false');
+	});
+
+noted('time that is over is told', {...ALL, 'limits.child_wall_time': '500ms'},
+	async (client, notes) => {
+		const {process} = await sleeper(client);
+		await process.end();
+		await count(notes, 3);
+		assert.equal(notes().at(-1), 'final completed 137 true');
+	});
+
+noted('a command that hangs is given up',
+	{...FINALIZE, 'backend.terminate': 'sleep 1000',
+		'limits.backend_timeout': '300ms'},
+	async (client, notes) => {
+		const {process} = await sleeper(client);
+		await process.terminate();
+		await process.end();
+		await count(notes, 1);
+		assert.deepEqual(notes(), ['final completed 137 false']);
+	});
