@@ -3,7 +3,8 @@
  * some of what RFC 6455 forbids pass: unmasked frames (section 5.1), reserved
  * bits and opcodes (5.2), control frames that are fragmented or longer than
  * 125 bytes (5.5), close frames of one byte (5.5.1), a continuation of nothing
- * and a new message amid another (5.4). Header arithmetic only; payload bytes are counted, not read.
+ * and a new message amid another (5.4). Header arithmetic only; payload bytes
+ * are counted, not read.
  */
 #ifndef NET_FRAMEWATCH_H
 #define NET_FRAMEWATCH_H
