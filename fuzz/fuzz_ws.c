@@ -119,12 +119,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	scoped_buf got;
 	int fd;
 
+	buf_init(&got, SIZE_MAX / 2);
 	if (size > FUZZ_LEN_MAX)
 		return 0;
 	reader_init(&r, data, size);
 	flags = fuzz_u8(&r);
 	random = fuzz_u8(&r);
-	buf_init(&got, SIZE_MAX / 2);
 	(void)world_begin(flags & 1 ? COMPAT_OPENCLAW : COMPAT_CODEX);
 	fd = world_connect();
 	if (flags & 2)

@@ -209,11 +209,11 @@ on_inet(struct denied *d, const struct trace_call *call, const char *name,
 	bool loopback = false;
 	scoped_buf why;
 
+	buf_init(&why, 4096);
 	if (d->config->network == NETWORK_ENABLED ||
 	    call->errnum == EINPROGRESS || call->errnum == EISCONN ||
 	    !put_address(s, address, sizeof address, &loopback))
 		return;
-	buf_init(&why, 4096);
 	(void)snprintf(what, sizeof what, "%s %s: %s", name, address,
 	    strerrorname_np(call->errnum));
 	if (policy_origin_put(d->config, KEY_NETWORK, NULL, &why) < 0 ||

@@ -52,6 +52,24 @@ def guards():
             yield f"{name}: guard is not {macro}"
 
 
+def early_returns():
+    """A scoped_buf is freed by every return, so none may precede its init.
+
+    Builds that zero variables hide it; one with sanitizers frees garbage.
+    """
+    leaving = re.compile(r"\b(return|goto|break|continue)\b|^\}")
+    for name in lint.sources(".c"):
+        lines = lint.code(name).splitlines()
+        for number, line in enumerate(lines):
+            declared = re.match(r"\s+scoped_buf ([\w, ]+);", line)
+            for buf in re.findall(r"\w+", declared[1]) if declared else ():
+                used = re.compile(rf"&{buf}\b")
+                first = next(later for later in lines[number + 1:]
+                             if used.search(later) or leaving.search(later))
+                if not used.search(first):
+                    yield f"{name}:{number + 1}: {buf} may not be initialised"
+
+
 def main():
     names = [name for name in lint.files()
              if name not in ("LICENSE", "tests/lint/text.py")]
@@ -71,6 +89,7 @@ def main():
             for number, line in enumerate(lint.text(name).splitlines(), 1)
             if len(line.expandtabs(8)) > 80],
         "header guards carry the path": list(guards()),
+        "buffers are initialised before a return": list(early_returns()),
     })
 
 
