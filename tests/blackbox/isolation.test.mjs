@@ -4,9 +4,12 @@ import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import {status, uniqueWord, withArgument} from './lib/proc.mjs';
+import {Origin, request} from './lib/http.mjs';
 import {
-	Server, build, foreignSkip, freshDirectory, rootSkip,
+	commandLine, status, uniqueWord, withArgument,
+} from './lib/proc.mjs';
+import {
+	Server, build, foreignSkip, freshDirectory, rootSkip, withServer,
 } from './lib/server.mjs';
 import {until} from './lib/wait.mjs';
 
@@ -265,4 +268,25 @@ test('strict shows less of the host than workspace does', async () => {
 	assert.equal(exitCode, 0);
 	await s.stop();
 	fs.rmSync(secret);
+});
+
+// What is written for one thread would need ThreadSanitizer with a second.
+test('every process of ours has one thread, at work too', async () => {
+	const origin = await Origin.start({'/': (q, r) => r.end('body')});
+	await withServer({set: {'http.allow_private': true}}, async (own) => {
+		const client = await own.connect();
+		await client.start(['/bin/sh', '-c', 'read line'], {pipeStdin: true});
+		await client.call('fs/readDirectory', {path: own.workspaceUri});
+		await request(client, `${origin.url}/`);
+		const pids = own.pids();
+		const names = pids.map((pid) => status(pid).Name);
+		// Two of them are exec's: an init and a file worker.
+		for (const [name, count] of [['sallyport', 1], ['sallyport-net', 1],
+			['sallyport-exec', 3], ['sallyport-http', 1]])
+			assert.ok(names.filter((n) => n === name).length >= count,
+				`${count} of ${name} in ${names}`);
+		for (const pid of pids)
+			assert.equal(status(pid).Threads, '1', commandLine(pid).join(' '));
+	});
+	origin.stop();
 });
