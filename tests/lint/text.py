@@ -70,6 +70,20 @@ def early_returns():
                     yield f"{name}:{number + 1}: {buf} may not be initialised"
 
 
+def left_out():
+    """A file of tests that its suite does not name is never run."""
+    for suite, test in (("unit", r"test_(\w+)\.c"),
+                        ("sandbox", r"test_(\w+)\.c"),
+                        ("blackbox", r"([\w-]+)\.test\.mjs"),
+                        ("client", r"([\w-]+)\.test\.mjs")):
+        named = re.findall(r"'([\w-]+)'",
+                           lint.text(f"tests/{suite}/meson.build"))
+        for name in lint.files(".c", ".mjs"):
+            subject = re.fullmatch(f"tests/{suite}/{test}", name)
+            if subject and subject[1] not in named:
+                yield f"{name}: not in tests/{suite}/meson.build"
+
+
 def main():
     names = [name for name in lint.files()
              if name not in ("LICENSE", "tests/lint/text.py")]
@@ -89,6 +103,7 @@ def main():
             for number, line in enumerate(lint.text(name).splitlines(), 1)
             if len(line.expandtabs(8)) > 80],
         "header guards carry the path": list(guards()),
+        "every file of tests is run": list(left_out()),
         "buffers are initialised before a return": list(early_returns()),
     })
 
