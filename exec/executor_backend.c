@@ -37,6 +37,7 @@ struct job {
 	struct lease *lease;	 /* of start; NULL: there never was one */
 	unsigned int commands;	 /* running */
 	char id[EXECUTOR_ID_MAX];
+	bool signaling; /* that command runs */
 	bool gone;	/* the tree of start is */
 	bool swept;	/* what start left behind was ended */
 	bool finalized; /* that command was started */
@@ -232,6 +233,8 @@ executor_backend_command_gone(struct executor *x, struct lease *l)
 	uint32_t status;
 
 	j->commands--;
+	if (which == COMMAND_SIGNAL)
+		j->signaling = false;
 	if (!lease_read_exit(l, &status))
 		status = SIGKILL;
 	if (status != 0)
@@ -252,7 +255,14 @@ executor_backend_command_gone(struct executor *x, struct lease *l)
 void
 executor_backend_interrupt(struct executor *x, struct lease *l)
 {
-	if (!run(x, l->job, COMMAND_SIGNAL))
+	struct job *j = l->job;
+
+	/* One at a time: another one of the same kind adds nothing, and a
+	 * client must not have us start commands without end. */
+	if (j->gone || j->signaling)
+		return;
+	j->signaling = run(x, j, COMMAND_SIGNAL);
+	if (!j->signaling)
 		lease_tell(l, CONTROL_INTERRUPT, 0, 0);
 }
 

@@ -222,6 +222,20 @@ noted('interrupt and terminate run their commands, with its name', ALL,
 			`terminate ${id}`, 'final completed 137 false']);
 	});
 
+noted('interrupts that come while one is under way add nothing',
+	{...ALL, 'backend.signal': 'sh -c "echo signal >>/%W/notes; sleep 0.3"'},
+	async (client, notes) => {
+		const {process} = await sleeper(client);
+		await Promise.all(Array.from({length: 50}, () =>
+			process.interrupt()));
+		await count(notes, 1);
+		await process.terminate();
+		await process.end();
+		await count(notes, 4);
+		const signals = notes().filter((line) => line.startsWith('signal'));
+		assert.ok(signals.length < 5, `${signals.length} commands`);
+	});
+
 for (const end of ['drop', 'close'])
 	noted(`a connection lost by ${end} ends its programs there`,
 		{...ALL, 'limits.session_retention': '0'},
