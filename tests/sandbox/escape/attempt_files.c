@@ -319,7 +319,7 @@ RUN(server_directory)
 
 RUN(server_config)
 {
-	static const char config[] = "sallyport.conf";
+	static const char config[] = "etc/sallyport.conf";
 	int fd = open("new.conf", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 
 	if (fd >= 0)
@@ -327,7 +327,8 @@ RUN(server_config)
 	if (attempt_tried(r, attempt_append(config), "append") ||
 	    attempt_tried(r, truncate(config, 0), "truncate") ||
 	    attempt_tried(r, rename("new.conf", config), "rename") ||
-	    attempt_tried(r, rename(config, "old.conf"), "rename away"))
+	    attempt_tried(r, rename(config, "old.conf"), "rename away") ||
+	    attempt_tried(r, rename("etc", "old"), "rename of its directory"))
 		return;
 	(void)attempt_tried(r, unlink(config), "unlink");
 }

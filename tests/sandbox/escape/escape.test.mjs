@@ -61,7 +61,7 @@ function serve(world, set = {}) {
 	return Server.start({
 		workspace: world.first, keep: true, set,
 		args: ['--workspace', world.second,
-			'--config', path.join(world.first, 'sallyport.conf')],
+			'--config', path.join(world.first, 'etc/sallyport.conf')],
 	});
 }
 

@@ -75,7 +75,7 @@ function makeFirst(dir) {
 	write(path.join(dir, '.git/config'), '[core]\n');
 	fs.mkdirSync(path.join(dir, '.git/hooks'));
 	write(path.join(dir, '.codex/config.toml'), '');
-	write(path.join(dir, 'sallyport.conf'), '[log]\nlevel = info\n');
+	write(path.join(dir, 'etc/sallyport.conf'), '[log]\nlevel = info\n');
 	const packed = path.join(dir, 'setuid-packed');
 	write(packed, 'x', 0o4755);
 	execFileSync('tar', ['-cf', 'setuid.tar', 'setuid-packed'], {cwd: dir});
@@ -221,7 +221,7 @@ export class World {
 			protected: plain ? [] : protectedOf(this),
 			setuid: [...setuidBelow(this.first), ...setuidBelow(this.second)],
 			config: fs.readFileSync(
-				path.join(this.first, 'sallyport.conf'), 'utf8'),
+				path.join(this.first, 'etc/sallyport.conf'), 'utf8'),
 			link: fs.readlinkSync(path.join(this.second, '.git')),
 			names: [os.hostname(),
 				fs.readFileSync('/proc/sys/kernel/core_pattern', 'utf8')],
