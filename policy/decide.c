@@ -299,27 +299,47 @@ plan_done(struct plan *plan)
 	*plan = (struct plan){0};
 }
 
+bool
+plan_is_brought(const struct plan *plan, struct bytes path)
+{
+	if (plan->view != PLAN_VIEW_MINIMAL && plan->view != PLAN_VIEW_EMPTY)
+		return false;
+	return profile_is_in(path, bytes_of("/proc")) ||
+	       profile_is_in(path, bytes_of("/dev"));
+}
+
+/* The pattern that denies path, which the rules of depth hold; or NULL. */
+static const struct plan_glob *
+find_glob(const struct plan *plan, struct bytes path,
+    const uint32_t depth[PLAN_LAYERS])
+{
+	for (size_t i = 0; i < plan->glob_count; i++) {
+		const struct plan_glob *g = &plan->globs[i];
+
+		if (g->depth >= depth[g->layer] &&
+		    glob_covers(g->pattern, path))
+			return g;
+	}
+	return NULL;
+}
+
 struct plan_answer
 plan_access(const struct plan *plan, struct bytes path)
 {
+	static const uint32_t none[PLAN_LAYERS] = {0};
 	struct plan_answer answer = {.access = PLAN_NONE};
 
 	/* Parents come first: the last that holds path is the nearest. */
 	for (size_t i = 0; i < plan->path_count; i++)
 		if (profile_is_in(path, bytes_of(plan->paths[i].path)))
 			answer.path = &plan->paths[i];
-	if (answer.path == NULL)
+	if (answer.path == NULL && !plan_is_brought(plan, path))
 		return answer;
-	answer.access = answer.path->access;
-	for (size_t i = 0; i < plan->glob_count; i++) {
-		const struct plan_glob *g = &plan->globs[i];
-
-		if (g->depth < answer.path->depth[g->layer] ||
-		    !glob_covers(g->pattern, path))
-			continue;
+	if (answer.path != NULL)
+		answer.access = answer.path->access;
+	answer.glob = find_glob(plan, path,
+	    answer.path != NULL ? answer.path->depth : none);
+	if (answer.glob != NULL)
 		answer.access = PLAN_DENY;
-		answer.glob = g;
-		return answer;
-	}
 	return answer;
 }

@@ -168,12 +168,40 @@ is_minimal(const char *path)
 	return false;
 }
 
+/* What both layers give at a node. Of what is brought a denial counts also if
+ * the other layer says nothing of it: it would be there. */
+static enum plan_access
+access_of(const struct plan *plan, const struct node *node)
+{
+	enum plan_access client = node->levels[PLAN_CLIENT].access;
+	enum plan_access ceiling = node->levels[PLAN_CEILING].access;
+
+	if ((client == PLAN_DENY || ceiling == PLAN_DENY) &&
+	    plan_is_brought(plan, path_of(node->rule)))
+		return PLAN_DENY;
+	return profile_min(client, ceiling);
+}
+
+/* The access around a node that is in the plan. What is brought does not have
+ * it from the root that it lies in. */
+static enum plan_access
+around_of(const struct plan *plan, const struct node *node,
+    enum plan_access access)
+{
+	const struct node *parent = node->parent;
+
+	if (parent != NULL && parent->path == NULL)
+		parent = NULL;
+	if (access == PLAN_DENY && plan_is_brought(plan, path_of(node->rule)) &&
+	    (parent == NULL || !plan_is_brought(plan, path_of(parent->rule))))
+		return PLAN_READ;
+	return parent != NULL ? parent->path->access : PLAN_NONE;
+}
+
 static void
 emit(struct plan *plan, struct node *node)
 {
-	enum plan_access access = profile_min(node->levels[PLAN_CLIENT].access,
-	    node->levels[PLAN_CEILING].access);
-	const struct node *parent = node->parent;
+	enum plan_access access = access_of(plan, node);
 	struct plan_path *p;
 
 	if (access == PLAN_NONE)
@@ -182,8 +210,7 @@ emit(struct plan *plan, struct node *node)
 	*p = (struct plan_path){.path = node->rule->path, .access = access};
 	for (unsigned int layer = 0; layer < PLAN_LAYERS; layer++)
 		p->depth[layer] = node->levels[layer].depth;
-	if (parent != NULL && parent->path != NULL)
-		p->around = parent->path->access;
+	p->around = around_of(plan, node, access);
 	p->missing = missing_of(node, p);
 	p->in_view = plan->view == PLAN_VIEW_MINIMAL && access == PLAN_READ &&
 		     is_minimal(node->rule->path);

@@ -104,8 +104,14 @@ struct plan_answer {
 };
 
 /* The access of an absolute, canonical path under a plan, as mounts will give
- * it: exactly the lesser of what request and ceiling say. */
+ * it: exactly the lesser of what request and ceiling say. What is brought has
+ * none by a rule. */
 struct plan_answer plan_access(const struct plan *plan, struct bytes path);
+
+/* Whether the view that starts empty, if plan has such a one, has path all the
+ * same: /proc, /dev and what lies in them. No rule gives it, but rules and
+ * patterns of either layer can deny it. */
+bool plan_is_brought(const struct plan *plan, struct bytes path);
 
 void plan_done(struct plan *plan);
 

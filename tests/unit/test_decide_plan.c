@@ -157,6 +157,13 @@ static const struct {
     {WORKSPACE, "min=r /usr=d", "/usr", "", PLAN_NONE},
     {WORKSPACE, "/usr=r", "/usr", "", PLAN_NONE},
     {OPEN, "min=w", "/usr", "", PLAN_NONE},
+    {WORKSPACE, "root=r /proc=d", "/proc", "", PLAN_READ},
+    {WORKSPACE, "min=r /proc=d", "/proc", "", PLAN_READ},
+    {WORKSPACE, "/usr=r /proc/version=d", "/proc/version", "", PLAN_READ},
+    {STRICT, "min=r /proc=d", "/proc", "", PLAN_READ},
+    {STRICT, "min=r /dev=d /dev/zero=d", "/dev/zero", "", PLAN_DENY},
+    {WORKSPACE, "min=r /dev=d /dev/null=r", "/dev", "s", PLAN_READ},
+    {WORKSPACE, "min=r /opt=d", "/opt", "", PLAN_NONE},
 };
 
 static void
