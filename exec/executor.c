@@ -29,7 +29,7 @@ executor_peer(const struct executor *x, struct generation generation)
 
 	LIST_FOREACH (p, &x->peers, link)
 		if (p->generation.v == generation.v)
-			return p;
+			return p->broken ? NULL : p;
 	return NULL;
 }
 

@@ -73,6 +73,8 @@ must_use int executor_run(struct exec_config *config, const struct probe *probe,
 /* Milliseconds of the monotonic clock. */
 int64_t executor_now_ms(void);
 
+/* NULL if it has gone, or could not be told something: then it hears no more
+ * and ends with this turn of the loop. */
 struct peer *executor_peer(const struct executor *x,
     struct generation generation);
 /* Note that a message could not be sent (r < 0): the peer will be ended. */
