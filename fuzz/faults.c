@@ -46,6 +46,17 @@ fault_set(enum fault_call call, unsigned int n, uint8_t how)
 	fault.reached = false;
 }
 
+void
+fault_read(struct reader *r)
+{
+	uint8_t how = fuzz_u8(r);
+	unsigned int n = fuzz_u8(r);
+
+	n = n << 8 | fuzz_u8(r);
+	fault_set((enum fault_call)(how % FAULT_CALLS), n,
+	    how / (uint8_t)FAULT_CALLS);
+}
+
 bool
 fault_clear(void)
 {
@@ -109,12 +120,21 @@ WRAP(ssize_t, sendmsg, FAULT_SENDMSG, -1,
     (int fd, const struct msghdr *m, int flags), (fd, m, flags))
 WRAP(int, memfd_create, FAULT_MEMFD, -1, (const char *name, unsigned int flags),
     (name, flags))
-WRAP(int, epoll_ctl, FAULT_EPOLL, -1,
-    (int set, int op, int fd, struct epoll_event *e), (set, op, fd, e))
 WRAP_SHORT(read, FAULT_READ, (int fd, void *data, size_t len), (fd, data, len),
     (fd, data, 1))
 WRAP_SHORT(write, FAULT_WRITE, (int fd, const void *data, size_t len),
     (fd, data, len), (fd, data, 1))
 WRAP_SHORT(pread64, FAULT_PREAD, (int fd, void *data, size_t len, off_t at),
     (fd, data, len, at), (fd, data, 1, at))
+int __real_epoll_ctl(int set, int op, int fd, struct epoll_event *e);
+int __wrap_epoll_ctl(int set, int op, int fd, struct epoll_event *e);
+
+/* To take one out needs nothing that could lack. */
+int
+__wrap_epoll_ctl(int set, int op, int fd, struct epoll_event *e)
+{
+	if (op != EPOLL_CTL_DEL && now(FAULT_EPOLL) != 0)
+		return -1;
+	return __real_epoll_ctl(set, op, fd, e);
+}
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c) */

@@ -6,8 +6,7 @@
 #ifndef FUZZ_FAULTS_H
 #define FUZZ_FAULTS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "fuzz/fuzz.h"
 
 enum fault_call {
 	FAULT_ALLOC,
@@ -25,6 +24,8 @@ enum fault_call {
  * an error that it may have, or with fewer bytes than asked for. Past the last
  * of its ways how counts from the first again. */
 void fault_set(enum fault_call call, unsigned int n, uint8_t how);
+/* The same from three bytes of an input: kind and way, and the number. */
+void fault_read(struct reader *r);
 /* How many ways a call has. */
 uint8_t fault_ways(enum fault_call call);
 /* No more. True if that call was reached. */

@@ -3,8 +3,9 @@
  * nets, of every type, with descriptors of wrong kinds and counts, those of
  * the supervisor, and what children, helpers and http clients say and do. They
  * are replaced (kin.c), and so is the time. The input is a byte of flags (1:
- * the host gives no namespaces; 2: the preset is open; 4: strict) and a
- * sequence of events.
+ * the host gives no namespaces; 2: the preset is open; 4: strict; 8: programs
+ * have a time; 16: one call fails, of which three bytes tell the kind and the
+ * number) and a sequence of events.
  *
  * Asserts that net hears of a request once at most, of a lease what msg.def
  * says and in its order; that the loop does not spin; and in the end that
@@ -20,6 +21,7 @@
 
 #include "base/log.h"
 #include "exec/executor.h"
+#include "fuzz/faults.h"
 #include "fuzz/kin.h"
 #include "privsep/pack.h"
 
@@ -330,8 +332,8 @@ int __wrap_epoll_wait(int epfd, struct epoll_event *events, int max,
     int timeout);
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
 
-int
-__wrap_epoll_wait(int epfd, struct epoll_event *events, int max, int timeout)
+static int
+next(int epfd, struct epoll_event *events, int max, int timeout)
 {
 	int n;
 
@@ -345,6 +347,17 @@ __wrap_epoll_wait(int epfd, struct epoll_event *events, int max, int timeout)
 	else
 		end();
 	return __real_epoll_wait(epfd, events, max, 0);
+}
+
+int
+__wrap_epoll_wait(int epfd, struct epoll_event *events, int max, int timeout)
+{
+	int n;
+
+	fault_end();
+	n = next(epfd, events, max, timeout);
+	fault_begin();
+	return n;
 }
 
 int
@@ -420,6 +433,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > FUZZ_LEN_MAX)
 		return 0;
+	log_set_level(LOG_ERROR);
 	before = fuzz_free_fd();
 	memset(&far, 0, sizeof far);
 	kin_begin();
@@ -433,8 +447,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	far.supervisor = channel_new(ends[0], ROLE_SUPERVISOR, ROLE_EXEC);
 	supervisor = channel_new(ends[1], ROLE_EXEC, ROLE_SUPERVISOR);
 	assert(far.supervisor != NULL && supervisor != NULL);
+	if (flags & 16)
+		fault_read(&far.input);
+	fault_begin();
 	r = executor_run(config, &probe, &cgroups, supervisor, &e);
-	assert(r == 0 || r == -EPIPE);
+	fault_end();
+	/* Out of something, it ends as a whole. */
+	assert(r == 0 || r == -EPIPE || (fault_clear() && r < 0));
 	config_drop(config);
 	hear();
 	channel_free(far.supervisor);

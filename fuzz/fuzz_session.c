@@ -465,17 +465,6 @@ event(struct reader *r)
 	check_net();
 }
 
-static void
-set_fault(struct reader *r)
-{
-	uint8_t how = fuzz_u8(r);
-	unsigned int n = fuzz_u8(r);
-
-	n = n << 8 | fuzz_u8(r);
-	fault_set((enum fault_call)(how % FAULT_CALLS), n,
-	    how / (uint8_t)FAULT_CALLS);
-}
-
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -489,7 +478,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	flags = fuzz_u8(&r);
 	all.net = world_begin(flags & 1 ? COMPAT_OPENCLAW : COMPAT_CODEX);
 	if (flags & 2)
-		set_fault(&r);
+		fault_read(&r);
 	far_begin();
 	for (size_t i = 0; i < PEERS_MAX; i++)
 		all.clients[i].peer.fd = -1;

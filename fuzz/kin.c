@@ -14,6 +14,7 @@
 #include "exec/placeholder.h"
 #include "exec/raw.h"
 #include "exec/spawn.h"
+#include "fuzz/faults.h"
 #include "privsep/channel.h"
 
 #define KIN_MAX 128
@@ -40,6 +41,8 @@ void
 kin_begin(void)
 {
 	memset(&kin, 0, sizeof kin);
+	/* Of a child that speaks to an exec which has given it up. */
+	(void)signal(SIGPIPE, SIG_IGN);
 }
 
 static struct one *
@@ -115,8 +118,8 @@ int __wrap_placeholder_remove(struct placeholders *p,
 int __wrap_raw_pidfd_signal(int pidfd, int signum);
 int __wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int options);
 
-int
-__wrap_spawn(struct order *o, struct spawned *out)
+static int
+kin_spawn(struct order *o, struct spawned *out)
 {
 	int status[2], control[2];
 	struct one *k;
@@ -174,8 +177,8 @@ __wrap_template_take(int socket, struct template *t, struct err *e)
 	return 0;
 }
 
-int
-__wrap_http_start(int binary_fd, int channel_fd)
+static int
+kin_http_start(int binary_fd, int channel_fd)
 {
 	struct one *k;
 	int pidfd;
@@ -214,8 +217,8 @@ __wrap_raw_pidfd_signal(int pidfd, int signum)
 }
 
 /* Who is waited for has ended, or was killed just now. */
-int
-__wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+static int
+kin_waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
 	(void)type, (void)options;
 	*info = (siginfo_t){0};
@@ -226,6 +229,38 @@ __wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 			return 0;
 		}
 	return 0;
+}
+int
+__wrap_spawn(struct order *o, struct spawned *out)
+{
+	int r;
+
+	fault_end();
+	r = kin_spawn(o, out);
+	fault_begin();
+	return r;
+}
+
+int
+__wrap_http_start(int binary_fd, int channel_fd)
+{
+	int r;
+
+	fault_end();
+	r = kin_http_start(binary_fd, channel_fd);
+	fault_begin();
+	return r;
+}
+
+int
+__wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+	int r;
+
+	fault_end();
+	r = kin_waitid(type, id, info, options);
+	fault_begin();
+	return r;
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c) */
 

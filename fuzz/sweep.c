@@ -1,8 +1,8 @@
 /*
- * The main of the session's harness that lets each call fail in turn: each
- * file that the arguments name is run with the first allocation failing, with
- * the second, and so on, until there is no such one; and then each other call
- * in each of its ways. The last line printed is the run that ended us.
+ * The main of a harness of courses of events that lets each call fail in turn:
+ * each file that the arguments name is run with the first allocation failing,
+ * with the second, and so on, until there is no such one; and then each other
+ * call in each of its ways. The last line printed is the run that ended us.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ read_input(const char *path)
 		(void)fprintf(stderr, "sweep: %s: %s\n", path, strerror(errno));
 		exit(1);
 	}
-	input.data[0] = flags | 2;
+	input.data[0] = flags | SWEEP_FLAG;
 	input.len = HEAD + fread(input.data + HEAD, 1, FUZZ_LEN_MAX - HEAD, f);
 	(void)fclose(f);
 }
