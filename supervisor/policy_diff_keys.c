@@ -158,6 +158,17 @@ string_of(const struct config *c, int key)
 	return *at != NULL ? *at : "";
 }
 
+/* Whether the values of a key that is no list differ. */
+static bool
+is_changed(const struct policy_diff *d, int key)
+{
+	enum config_kind kind = config_rows[key].kind;
+
+	return kind == KIND_PATH || kind == KIND_NAME || kind == KIND_TEXT
+		   ? strcmp(string_of(d->a, key), string_of(d->b, key)) != 0
+		   : number_of(d->a, key) != number_of(d->b, key);
+}
+
 /* --- lists ---------------------------------------------------------------- */
 
 /* Each item of more that is not in fewer. */
@@ -260,10 +271,9 @@ is_wider(const struct policy_diff *d, int key)
 		return number_of(d->b, key) != number_of(d->a, key) &&
 		       number_of(d->b, key) <= HOST_IDS_MAX;
 	case WIDENS_CHANGED:
-		return strcmp(string_of(d->b, key), string_of(d->a, key)) != 0;
+		return is_changed(d, key);
 	case WIDENS_GONE:
-		return string_of(d->a, key)[0] != '\0' &&
-		       strcmp(string_of(d->b, key), string_of(d->a, key)) != 0;
+		return string_of(d->a, key)[0] != '\0' && is_changed(d, key);
 	case WIDENS_UNKNOWN:
 	case WIDENS_NOT:
 	case WIDENS_WHOLE:

@@ -15,13 +15,15 @@ const struct process_row process_rows[] = {
 	.capabilities = "as an ordinary user none; as root these, to start "
 			"roles with:",
 	.namespaces = "the host's",
-	.files = "opened before its lock-down; after it no path any more",
+	.files =
+	    "opened before its lock-down; on SIGHUP the configuration, the "
+	    "files that it names and the audit log again",
 	.descriptors = "the listening socket, the workspaces and programs, a "
 		       "channel and a log pipe of each role, the audit log",
 	.lockdown =
 	    "no new privileges, not dumpable, only the capabilities that "
-	    "starting a role takes, Landlock: opens no path any more; filter "
-	    "supervisor"},
+	    "starting a role takes, none of them passing file permissions; "
+	    "filter supervisor"},
     {.name = "net",
 	.title = "net",
 	.program = "sallyport-net",
@@ -137,10 +139,10 @@ const struct process_row process_rows[] = {
 	.does = "Removes the server's directory in /tmp when the server has "
 		"ended, however that came.",
 	.cannot = "follow a link, write a file, start or connect to anything",
-	.runs_as = "the user who started the server",
+	.runs_as = "as root the owner of the first workspace; else the user "
+		   "who started the server",
 	.uid_key = -1,
-	.capabilities = "those that its user has; its filter leaves them "
-			"nothing to do but remove files",
+	.capabilities = "none",
 	.namespaces = "the host's",
 	.files = "the server's directory in /tmp",
 	.descriptors = "that directory, and the end of the server",

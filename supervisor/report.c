@@ -98,6 +98,11 @@ put_facts(struct html *h, const struct config *c)
 	    c->degraded != 0 ? "is done without" : "refuses", c->degraded == 0);
 	put_fact(h, "Programs as root",
 	    c->allow_root != 0 ? "allowed" : "never", c->allow_root == 0);
+	put_fact(h, "Programs run",
+	    c->backend.type == BACKEND_NATIVE
+		? "in the sandbox here"
+		: "elsewhere, where this policy holds none of them",
+	    c->backend.type == BACKEND_NATIVE);
 	put_fact(h, "Audit log", has_audit(c) ? "on" : "off", has_audit(c));
 	html_put(h, "</dl>\n");
 }

@@ -128,8 +128,8 @@ put_key(struct html *h, const struct config *c, int key)
 /* --- sections ------------------------------------------------------------- */
 
 /* Sections of the configuration with a section of the report. */
-static const char *const told[] = {"env", "http", "backend", "audit", "log",
-    "limits", NULL};
+static const char *const told[] = {"env", "http", "audit", "log", "limits",
+    NULL};
 
 static bool
 is_in(const char *section, const char *const *list)

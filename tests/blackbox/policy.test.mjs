@@ -382,6 +382,8 @@ const settings = [
 	['log.level', 'info', 'error', null],
 	['server.compat', 'codex', 'openclaw', null],
 	['server.workspace', ['/usr'], ['/usr', '/var'], /^\/var: write/m],
+	['backend.uid', '0', '1000', /^backend\.uid: 1000/m, /^backend\.uid: 0/m],
+	['backend.gid', '0', '998', /^backend\.gid: 998/m, /^backend\.gid: 0/m],
 	['http.enabled', 'false', 'true', /^http\.enabled: true/m],
 	['http.allow', ['a.example'], ['a.example', '10.0.0.0/8'],
 		/^http\.allow 10\.0\.0\.0\/8: in the list/m],
@@ -451,6 +453,17 @@ test('diff knows of every key what makes it wider', {skip: foreignSkip}, () => {
 		}
 	}
 	assert.doesNotMatch(policy(['diff', 'a.conf', 'b.conf']).stdout, /A=1/);
+});
+
+test('diff tells of programs that run elsewhere', {skip: foreignSkip}, () => {
+	const dir = files({'a.conf': '[backend]\n',
+		'b.conf': '[backend]\ntype = docker\ntarget = box\n'});
+	const got = policy(['diff', 'a.conf', 'b.conf'], {cwd: dir});
+
+	assert.equal(got.status, 1, got.stderr);
+	assert.match(got.stdout, /^backend\.type: docker \(was native\)$/m);
+	assert.match(got.stdout, /^backend\.target: box \(was nothing\)$/m);
+	assert.equal(policy(['diff', 'b.conf', 'a.conf'], {cwd: dir}).status, 1);
 });
 
 test('the filters of exec and the supervisor contain those below',

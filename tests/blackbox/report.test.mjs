@@ -178,6 +178,9 @@ test('every process and every message is in it', own, () => {
 			.some((t) => t.text === card.named('h3')[0].text)).length,
 		process === 'sweeper' ? 0 : 2);
 	}
+	assert.match(page.byId('p-supervisor').text, /on SIGHUP/);
+	assert.doesNotMatch(page.byId('p-supervisor').text, /Landlock|no path/);
+	assert.match(page.byId('p-sweeper').text, /owner of the first workspace/);
 	for (const cap of ['CAP_SYS_ADMIN', 'CAP_SETPCAP', 'CAP_KILL'])
 		for (const process of ['supervisor', 'exec'])
 			assert.ok(page.byId(`p-${process}`).text.includes(cap));
@@ -410,7 +413,16 @@ test('every key has its value and where it is said', own, () => {
 			`${key} ${value} ${origin}`);
 	const facts = page.classed('facts')[0].named('dd').map((d) => d.text);
 	assert.equal(facts[0], 'strict');
+	assert.equal(facts.at(-2), 'in the sandbox here');
 	assert.equal(facts.at(-1), 'on');
+});
+
+test('programs that run elsewhere are told at the top', own, () => {
+	const page = parse(pageOf(['--set', 'backend.type=docker', '--set',
+		'backend.target=box', '--no-host']));
+
+	assert.match(page.classed('facts')[0].text, /Programs runelsewhere, /);
+	assert.deepEqual(settingsOf(page)['backend.type'], [['docker', '--set']]);
 });
 
 test('no value of a variable is in it', own, () => {
