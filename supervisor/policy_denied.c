@@ -17,21 +17,42 @@
 
 /* --- the list ------------------------------------------------------------- */
 
+/*
+ * A copy for a terminal. The command chose what its paths hold: control
+ * characters, those of two bytes (C1) as well, would move the cursor, and a
+ * newline would begin a line that looks like one of ours.
+ */
+static char *
+copy_visible(const char *text)
+{
+	char *copy = strdup(text);
+
+	for (unsigned char *c = (unsigned char *)copy; c != NULL && *c != '\0';
+	     c++) {
+		if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f)
+			c[0] = c[1] = '?';
+		else if (*c < ' ' || *c == 0x7f)
+			*c = '?';
+	}
+	return copy;
+}
+
 void
 denied_add(struct denied *d, const char *what, const char *why,
     const char *line)
 {
 	struct denied_item item = {.count = 1};
+	scoped_free char *seen = copy_visible(what);
 
-	for (size_t i = 0; i < d->count; i++)
-		if (strcmp(d->items[i].what, what) == 0) {
+	for (size_t i = 0; i < d->count && seen != NULL; i++)
+		if (strcmp(d->items[i].what, seen) == 0) {
 			d->items[i].count++;
 			return;
 		}
 	if (d->count < DENIED_MAX) {
-		item.what = strdup(what);
-		item.why = strdup(why);
-		item.line = strdup(line);
+		item.what = copy_visible(what);
+		item.why = copy_visible(why);
+		item.line = copy_visible(line);
 	}
 	if (item.what != NULL && item.why != NULL && item.line != NULL) {
 		d->items[d->count++] = item;

@@ -209,3 +209,15 @@ test('what cannot be run says why', own, async () => {
 		assert.match(got.stderr, want);
 	}
 });
+
+test('a path cannot speak to the terminal, or pass for a line of ours', own,
+	async () => {
+		const file = '/etc/a\\033]0;t\\007\\302\\233m\\n  line: write = x';
+		const got = await policyTest(place(), ['current', ...sh(
+			`{ echo x >"$(printf '${file}')"; } 2>/dev/null`)]);
+
+		assert.doesNotMatch(got.stderr, /[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
+		assert.doesNotMatch(got.stderr, /^ {2}line: write = x$/m);
+		assert.match(got.stderr,
+			/^denied: openat \/etc\/a\?\]0;t\?\?\?m\? {2}line: write = x /m);
+	});
