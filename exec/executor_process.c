@@ -469,12 +469,16 @@ start_planned(const struct start *s)
 		start_program(s, &s->spec, list, NULL);
 }
 
+/* A backend's commands may be as many again: those that finalize refused starts
+ * belong to no program that would count. */
 static bool
 has_room(const struct start *s)
 {
 	const struct limits *l = &s->session->config->limits;
 
-	return s->x->lease_count - s->x->worker_count - s->x->command_count <
+	return s->x->command_count < l->processes_max &&
+	       s->session->command_count < l->session_processes_max &&
+	       s->x->lease_count - s->x->worker_count - s->x->command_count <
 		   l->processes_max &&
 	       s->session->lease_count - s->session->worker_count -
 		       s->session->command_count <

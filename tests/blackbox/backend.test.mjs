@@ -279,3 +279,11 @@ noted('a command that hangs is given up',
 		await count(notes, 1);
 		assert.deepEqual(notes(), ['final completed 137 false']);
 	});
+
+backend('commands for refused starts are no more than programs may be',
+	{'backend.finalize': 'sleep 1000',
+		'limits.session_processes_max': '1', 'limits.backend_timeout': '2s'},
+	async (client) => {
+		assert.match((await start(client, ['-c'])).text, /begins with '-'/);
+		assert.match((await start(client, ['-c'])).text, /too many processes/);
+	});
