@@ -86,10 +86,6 @@ put_facts(struct html *h, const struct config *c)
 	put_fact(h, c->profile != NULL ? "Profile in force" : "Preset in force",
 	    c->profile != NULL ? c->profile : config_preset_name(c->preset),
 	    c->preset != PRESET_OPEN);
-	put_fact(h, "Programs run",
-	    c->backend.type == BACKEND_NATIVE ? "on this host"
-					      : "where a command starts them",
-	    c->backend.type == BACKEND_NATIVE);
 	put_fact(h, "Network of programs",
 	    c->network == NETWORK_ENABLED ? "the host's" : "loopback alone",
 	    c->network != NETWORK_ENABLED);
@@ -145,7 +141,6 @@ put_top(struct html *h, const struct config *c, bool date)
 	    {"files", "Files"},
 	    {"environment", "Environment"},
 	    {"network", "Network and HTTP"},
-	    {"backend", "Where programs run"},
 	    {"limits", "Limits"},
 	    {"audit", "Audit and log"},
 	    {"other", "Other settings"},

@@ -216,23 +216,6 @@ put_http(struct html *h, const struct config *c)
 	report_end(h);
 }
 
-static void
-put_backend(struct html *h, const struct config *c)
-{
-	static const char *const sections[] = {"backend", NULL};
-
-	report_begin(h, "backend", "Where programs run");
-	html_put(h, "<p>%s</p>\n",
-	    c->backend.type == BACKEND_NATIVE
-		? "Programs run on this host, confined as this page says."
-		: "<strong>A command starts programs somewhere else.</strong> "
-		  "What this page says of programs, their files, system calls "
-		  "and network holds for that command; for the programs only "
-		  "what the other place enforces.");
-	put_keys(h, c, "Where programs run", sections, false);
-	report_end(h);
-}
-
 void
 report_settings(struct html *h, const struct config *c)
 {
@@ -241,7 +224,6 @@ report_settings(struct html *h, const struct config *c)
 
 	put_environment(h, c);
 	put_http(h, c);
-	put_backend(h, c);
 	report_begin(h, "limits", "Limits");
 	html_put(h,
 	    "<p>Every bound that an administrator may set, with what it may "

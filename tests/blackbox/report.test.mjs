@@ -417,25 +417,12 @@ test('every key has its value and where it is said', own, () => {
 	assert.equal(facts.at(-1), 'on');
 });
 
-<<<<<<< Updated upstream
 test('programs that run elsewhere are told at the top', own, () => {
 	const page = parse(pageOf(['--set', 'backend.type=docker', '--set',
 		'backend.target=box', '--no-host']));
 
 	assert.match(page.classed('facts')[0].text, /Programs runelsewhere, /);
 	assert.deepEqual(settingsOf(page)['backend.type'], [['docker', '--set']]);
-=======
-test('that programs run elsewhere is said first', own, () => {
-	for (const [more, where] of [[[], 'on this host'],
-		[['--set', 'backend.type=podman', '--set', 'backend.target=box'],
-			'where a command starts them']]) {
-		const page = parse(pageOf(['--workspace', workspace, ...more]));
-		const facts = page.classed('facts')[0].named('dd');
-
-		assert.equal(facts[1].text, where);
-		assert.equal(/somewhere else/.test(page.text), more.length > 0);
-	}
->>>>>>> Stashed changes
 });
 
 test('no value of a variable is in it', own, () => {
