@@ -137,10 +137,12 @@ void limits_init(struct limits *l);
 #define VIEW_SOURCES_MAX       1024
 
 /* EXEC_POLICY: a packed ceiling, and a filter of BPF_MAXINSNS: bytes. */
-#define EXEC_CEILING_MAX (24u * 1024u)
-#define EXEC_FILTER_MAX	 (32u * 1024u)
+#define EXEC_CEILING_MAX    (24u * 1024u)
+#define EXEC_FILTER_MAX	    (32u * 1024u)
 /* Of a command of [backend], and of its target. */
-#define BACKEND_TEXT_MAX 4096u
+#define BACKEND_TEXT_MAX    4096u
+/* Sockets of the host that its commands may use. */
+#define BACKEND_SOCKETS_MAX 8
 
 /* Workspaces of a server, and files of its own that lie in them. */
 #define WORKSPACES_MAX	 16

@@ -284,6 +284,9 @@ config_take_backend(struct exec_config *c, const struct msg_exec_backend *m,
 		if (*rows[i].out == NULL)
 			return err_set(e, ENOMEM, "config");
 	}
+	if (take_paths(m->sockets, b->sockets, BACKEND_SOCKETS_MAX,
+		&b->socket_count, e) < 0)
+		return -EPROTO;
 	b->isolated = m->isolated != 0;
 	b->uid = m->uid;
 	b->gid = m->gid;
@@ -300,6 +303,8 @@ backend_done(struct backend_config *b)
 	free(b->signal);
 	free(b->terminate);
 	free(b->finalize);
+	for (size_t i = 0; i < BACKEND_SOCKETS_MAX; i++)
+		free(b->sockets[i]);
 }
 
 struct exec_config *

@@ -31,6 +31,9 @@ struct backend_config {
 	/* A start that ends so has not come to the program; 256: none. */
 	unsigned int lost_status;
 	char *target, *start, *signal, *terminate, *finalize;
+	/* Unix sockets of the host that the commands may use, owned. */
+	char *sockets[BACKEND_SOCKETS_MAX];
+	size_t socket_count;
 };
 
 /* What EXEC_HTTP said. */

@@ -29,6 +29,8 @@ view_init(struct view *v, enum view_kind kind, const struct exec_config *config,
 		v->devices[i] = -1;
 	for (size_t i = 0; i < WORKSPACES_MAX; i++)
 		v->workspaces[i] = -1;
+	for (size_t i = 0; i < BACKEND_SOCKETS_MAX; i++)
+		v->backend[i] = -1;
 }
 
 void
@@ -45,6 +47,8 @@ view_done(struct view *v)
 		fd_close(&v->devices[i]);
 	for (size_t i = 0; i < WORKSPACES_MAX; i++)
 		fd_close(&v->workspaces[i]);
+	for (size_t i = 0; i < BACKEND_SOCKETS_MAX; i++)
+		fd_close(&v->backend[i]);
 }
 
 static int
@@ -91,6 +95,8 @@ view_open(struct view *v, struct err *e)
 	if (r == 0)
 		r = view_open_workspaces(v, e);
 	if (r == 0)
+		r = view_open_backend(v, e);
+	if (r == 0)
 		r = view_open_sockets(v, e);
 	return r;
 }
@@ -108,6 +114,8 @@ view_build(struct view *v, struct err *e)
 			r = view_build_passwd(v, e);
 		if (r == 0)
 			r = view_build_workspaces(v, e);
+		if (r == 0)
+			r = view_build_backend(v, e);
 		if (r == 0 && (v->kind == VIEW_OPEN_NARROW ||
 				  v->config->network == NETWORK_RESTRICTED))
 			r = view_build_sockets(v, e);

@@ -38,6 +38,7 @@ struct view {
 	char *resolv_path;  /* owned; of resolv, else NULL */
 	int devices[VIEW_DEVICES];
 	int workspaces[WORKSPACES_MAX];
+	int backend[BACKEND_SOCKETS_MAX];
 };
 
 void view_init(struct view *v, enum view_kind kind,
@@ -109,6 +110,18 @@ must_use int view_build_sockets(struct view *v, struct err *e);
 /* By init, in the session's own mount namespace, so that it is done for all
  * children to come: the order's, which the host has made since. */
 must_use int view_more_sockets(const struct order *o);
+
+/*
+ * view_backend.c: the sockets that a backend's commands may use, each where it
+ * is on the host. They are never covered; one that the view would not show, as
+ * it has a directory of its own there, is mounted. One that does not exist is
+ * left out. 0; -EINVAL with e if what is there is no socket, or its path has a
+ * symbolic link; another negative errno with e.
+ */
+must_use int view_open_backend(struct view *v, struct err *e);
+must_use int view_build_backend(struct view *v, struct err *e);
+/* Whether path is one of them. */
+bool view_is_backend(const struct view *v, const char *path);
 
 /* Whether path lies below dir. */
 bool view_is_below(const char *path, const char *dir);

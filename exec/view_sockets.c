@@ -35,13 +35,16 @@ struct cover {
 	struct worker_dents dents; /* and what is read of it */
 };
 
-/* What lies there is the session's own, or may be the client's. */
+/* What lies there is the session's own, or may be the client's, or is for a
+ * backend's commands. */
 static bool
 is_own(const struct view *v, const char *path)
 {
 	static const char *const own[] = {"/run", "/dev", "/proc", "/tmp"};
 	size_t count = sizeof own / sizeof own[0];
 
+	if (view_is_backend(v, path))
+		return true;
 	if (v->kind == VIEW_OPEN_NARROW)
 		count--; /* it keeps the host's /tmp */
 	for (size_t i = 0; i < count; i++)

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 
+#include "base/limits.h"
+#include "base/path.h"
 #include "policy/argv_template.h"
 
 #define NO_STATUS 256
@@ -14,14 +17,19 @@
  * the client of a daemon ends nothing. Sent again until none is left, as one
  * may fork meanwhile; what is killed has no environment any more.
  */
-#define MARKED "tr '\\0' '\\n' <$d/environ | grep -qx SALLYPORT_EXEC_ID={id}"
+#define MARK "SALLYPORT_EXEC_ID={id}"
+/* The first grep is one for all, and would take another's id that goes on. */
+#define FOR_MARKED                                                             \
+	"for f in $(grep -ls " MARK " /proc/[0-9]*/environ); do "              \
+	"if tr '\\0' '\\n' <$f | grep -qx " MARK "; "                          \
+	"then p=${{f#/proc/}; kill "
 #define KILL_SCRIPT                                                            \
 	"\"exec 2>/dev/null; i=0; n=1; while [ $n = 1 ] && [ $i -lt 1000 ]; "  \
-	"do n=0; i=$(($i + 1)); for d in /proc/[0-9]*; do if " MARKED          \
-	"; then kill -9 $(basename $d) && n=1; fi; done; done; [ $n = 0 ]\""
+	"do n=0; i=$(($i + 1)); " FOR_MARKED                                   \
+	"-9 ${{p%/environ} && n=1; fi; done; done; [ $n = 0 ]\""
 #define SIGNAL_SCRIPT                                                          \
-	"\"exec 2>/dev/null; for d in /proc/[0-9]*; do if " MARKED             \
-	"; then kill -{signal} $(basename $d); fi; done\""
+	"\"exec 2>/dev/null; " FOR_MARKED "-{signal} ${{p%/environ}; fi; "     \
+	"done\""
 
 #define CONTAINER(program)                                                     \
 	{                                                                      \
@@ -35,8 +43,15 @@
 		.lost_status = 125, .target = true,                            \
 	}
 
-/* BatchMode: a question would wait for ever. */
+/*
+ * BatchMode: a question would wait for ever. A shell stays before the program,
+ * and outlives its Ctrl-C, as a program that a signal ends would be reported
+ * like a lost connection.
+ */
 #define SSH "ssh -o BatchMode=yes "
+#define SSH_START                                                              \
+	SSH "{tty:-tt} {target} \"trap : INT QUIT; (\" {command} "             \
+	    "\"); exit $?\""
 
 static const struct {
 	const char *text[BACKEND_TEXTS];
@@ -49,7 +64,7 @@ static const struct {
     [BACKEND_PODMAN] = CONTAINER("podman"),
     [BACKEND_SSH] =
 	{
-	    .text = {[BACKEND_START] = SSH "{tty:-tt} {target} {command}",
+	    .text = {[BACKEND_START] = SSH_START,
 		[BACKEND_SIGNAL] = SSH "{target} " SIGNAL_SCRIPT,
 		[BACKEND_TERMINATE] = SSH "{target} " KILL_SCRIPT},
 	    .lost_status = 255,
@@ -63,6 +78,7 @@ config_backend_done(struct config_backend *b)
 	free(b->target);
 	for (size_t i = 0; i < BACKEND_TEXTS; i++)
 		free(b->text[i]);
+	list_clear(&b->sockets);
 	*b = (struct config_backend){0};
 }
 
@@ -107,6 +123,18 @@ config_backend_check_finalize(const char *text, struct err *e)
 	return check(text, BACKEND_FINALIZE_NAMES, e);
 }
 
+int
+config_backend_check_socket(const char *text, struct err *e)
+{
+	if (!path_is_canonical(bytes_of(text)))
+		return err_set(e, EINVAL,
+		    "\"%.64s\" is not an absolute path without . and ..", text);
+	if (strlen(text) >= sizeof((struct sockaddr_un){0}.sun_path))
+		return err_set(e, EINVAL,
+		    "\"%.64s...\" is longer than a socket's name can be", text);
+	return 0;
+}
+
 const char *
 config_backend_text(const struct config_backend *b, enum backend_text which)
 {
@@ -133,8 +161,16 @@ config_backend_check(const struct config_backend *b, struct err *e)
 			if (b->text[i] != NULL)
 				return err_set(e, EINVAL,
 				    "backend.type: native has no commands");
+		if (b->sockets.count > 0)
+			return err_set(e, EINVAL,
+			    "backend.socket: the type native has no commands "
+			    "that could use it");
 		return 0;
 	}
+	if (b->sockets.count > BACKEND_SOCKETS_MAX)
+		return err_set(e, EINVAL,
+		    "backend.socket: at most %d are accepted",
+		    BACKEND_SOCKETS_MAX);
 	if (types[b->type].target && b->target == NULL)
 		return err_set(e, EINVAL,
 		    "backend.target: is missing; name the container or host");

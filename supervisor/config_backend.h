@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "supervisor/list.h"
 
 enum backend_type {
 	BACKEND_NATIVE, /* in our own sandbox */
@@ -33,6 +34,7 @@ struct config_backend {
 	char *target;		   /* heap; NULL: none */
 	char *text[BACKEND_TEXTS]; /* heap; NULL: the type's */
 	uint32_t uid, gid;	   /* of its commands; 0: the session's */
+	struct list sockets;	   /* that they may use: paths of this host */
 	uint32_t isolated;	   /* 0 or 1: there is no network there */
 	uint32_t local_files;	   /* 0 or 1: workspaces are the same there */
 	uint32_t lost_status;	   /* 256: the type's */
@@ -46,6 +48,7 @@ must_use int config_backend_check_start(const char *text, struct err *e);
 must_use int config_backend_check_signal(const char *text, struct err *e);
 must_use int config_backend_check_terminate(const char *text, struct err *e);
 must_use int config_backend_check_finalize(const char *text, struct err *e);
+must_use int config_backend_check_socket(const char *text, struct err *e);
 
 /* The command in force; "" if there is none. */
 const char *config_backend_text(const struct config_backend *b,

@@ -99,6 +99,10 @@ const struct config_row config_rows[CONFIG_KEYS] = {
 		"0: the session's"},
     [KEY_BACKEND_GID] = {"backend", "gid", KIND_NUMBER, AT(backend.gid),
 	.max = UID_MAX, .def = "0", .help = "the same of the group"},
+    [KEY_BACKEND_SOCKET] = {"backend", "socket", KIND_LIST, AT(backend.sockets),
+	.check = config_backend_check_socket,
+	.help = "unix socket of this host that the commands may use (list; "
+		"default: none)"},
     [KEY_BACKEND_ISOLATED] = {"backend", "isolated", KIND_WORD,
 	AT(backend.isolated), .words = bool_words, .def = "false",
 	.help = "whether programs have no network where they run"},

@@ -104,6 +104,8 @@ static int
 send_backend(const struct server *s, struct channel *channel)
 {
 	const struct config_backend *b = &s->config->backend;
+	scoped_buf sockets = {.max = LISTS_MAX};
+	int r = list_pack(&b->sockets, &sockets);
 	const struct msg_exec_backend m = {.uid = b->uid,
 	    .gid = b->gid,
 	    .isolated = b->isolated,
@@ -112,10 +114,11 @@ send_backend(const struct server *s, struct channel *channel)
 	    .start = bytes_of(config_backend_text(b, BACKEND_START)),
 	    .signal = bytes_of(config_backend_text(b, BACKEND_SIGNAL)),
 	    .terminate = bytes_of(config_backend_text(b, BACKEND_TERMINATE)),
-	    .finalize = bytes_of(config_backend_text(b, BACKEND_FINALIZE))};
+	    .finalize = bytes_of(config_backend_text(b, BACKEND_FINALIZE)),
+	    .sockets = view(&sockets)};
 
-	if (b->type == BACKEND_NATIVE)
-		return 0;
+	if (r < 0 || b->type == BACKEND_NATIVE)
+		return r;
 	return channel_send_exec_backend(channel, &m, NULL, 0);
 }
 

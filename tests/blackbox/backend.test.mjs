@@ -2,12 +2,13 @@
 // which commands follow, and what a client learns.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
 import {test} from 'node:test';
 import {startParams} from './lib/client.mjs';
 import {uniqueWord, withArgument} from './lib/proc.mjs';
-import {Server, fileUri, foreignSkip, withServer} from './lib/server.mjs';
-import {until} from './lib/wait.mjs';
+import {Server, fileUri, foreignSkip, rootSkip, withServer} from './lib/server.mjs';
+import {pause, until} from './lib/wait.mjs';
 
 const START = 'sh -c {command}';
 const INTERNAL = -32603;
@@ -29,6 +30,100 @@ function backend(what, keys, body, args = []) {
 		}
 	}));
 }
+
+/** A server on a unix socket of this host, open to all; body gets its name. */
+async function listening(base, body) {
+	const directory = fs.mkdtempSync(`${base}/sallyport-sock-`);
+	fs.chmodSync(directory, 0o755);
+	const name = path.join(directory, 's');
+	const server = net.createServer((socket) => socket.end('reached'));
+	try {
+		await new Promise((resolve) => server.listen(name, resolve));
+		fs.chmodSync(name, 0o777);
+		await body(name);
+	} finally {
+		server.close();
+		fs.rmSync(directory, {recursive: true, force: true});
+	}
+}
+
+/** What a program of a client hears there. */
+async function hears(client, name) {
+	const script = 'import socket,sys\ns=socket.socket(socket.AF_UNIX)\n' +
+		'try:\n s.connect(sys.argv[1]); print(s.recv(9).decode())\n' +
+		'except OSError as e: print(type(e).__name__)';
+	const process =
+		await client.start(['/usr/bin/python3', '-c', script, name]);
+	return (await process.end()).all.trim();
+}
+
+const COMMAND = {'backend.type': 'command', 'backend.start': START};
+
+/** What a server with these keys lets a program hear at name. */
+const ask = (more, name) => withServer({set: {...COMMAND, ...more}},
+	async (server) => hears(await server.connect(), name));
+
+for (const base of ['/var/tmp', '/tmp', ...(rootSkip ? [] : ['/run'])])
+	test(`a socket in ${base} is for commands if it is named`,
+		{skip: foreignSkip}, () => listening(base, (named) =>
+			listening(base, async (other) => {
+				const socket = {'backend.socket': named};
+				assert.equal(await ask(socket, named), 'reached');
+				assert.match(await ask({}, named), /Error$/);
+				assert.match(await ask(socket, other), /Error$/);
+			})));
+
+test('the preset strict has no unix sockets, named or not',
+	{skip: foreignSkip}, () => listening('/var/tmp', async (name) =>
+		assert.match(await ask({'backend.socket': name,
+			'sandbox.preset': 'strict'}, name), /PermissionError/)));
+
+test('a named socket stays open to the commands that follow',
+	{skip: foreignSkip}, () => listening('/var/tmp', (name) =>
+		withServer({set: {...COMMAND, 'backend.socket': name}},
+			async (server) => {
+				const client = await server.connect();
+				for (let i = 0; i < 3; i++)
+					assert.equal(await hears(client, name), 'reached');
+				// A connection is listed by the same name.
+				const held = net.connect(name);
+				await pause(300);
+				assert.equal(await hears(client, name), 'reached');
+				held.destroy();
+			})));
+
+for (const [what, make] of [
+	['is a file', (name) => fs.writeFileSync(name, '')],
+	['is a link', (name) => fs.symlinkSync('/usr', name)],
+	['is a directory', (name) => fs.mkdirSync(name)],
+])
+	test(`a session is refused whose socket ${what}`, {skip: foreignSkip},
+		async () => {
+			const directory = fs.mkdtempSync('/var/tmp/sallyport-sock-');
+			const name = path.join(directory, 's');
+			fs.chmodSync(directory, 0o755);
+			make(name);
+			try {
+				await withServer({set: {...COMMAND, 'backend.socket': name}},
+					async (server) => {
+						const client = await server.connect();
+						const error = await start(client, ['/bin/true']);
+						assert.match(error.text, /sandbox could not be made/);
+						await until(5000, 'its reason', () =>
+							/backend\.socket: \S+ is (no socket|really)/
+								.test(server.stderr));
+					});
+			} finally {
+				fs.rmSync(directory, {recursive: true, force: true});
+			}
+		});
+
+test('a socket that is not there is left out', {skip: foreignSkip}, () =>
+	withServer({set: {...COMMAND, 'backend.socket': '/run/nonexistent/s'}},
+		async (server) => {
+			const client = await server.connect();
+			assert.equal((await client.shell('exit 3')).exitCode, 3);
+		}));
 
 /** A command that appends words to a file that sessions may write. */
 const note = (words) => `sh -c "echo ${words} >>/%W/notes"`;

@@ -367,6 +367,7 @@ config_finish_wants_a_backend_whole(void **state)
 	    {{"backend.type=command"}, "backend.start: is missing"},
 	    {{"backend.type=command", "backend.start=run {argv}"}, NULL},
 	    {{"backend.start=run {argv}"}, "native has no commands"},
+	    {{"backend.socket=/run/a"}, "backend.socket: the type native"},
 	};
 
 	(void)state;

@@ -1,0 +1,143 @@
+// The built-in types of backend against what they are for: containers of
+// docker and podman, and a host behind ssh. What is left there is looked for
+// there.
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {places} from './lib/places.mjs';
+import {uniqueWord} from './lib/proc.mjs';
+import {Server, foreignSkip} from './lib/server.mjs';
+import {until} from './lib/wait.mjs';
+
+const SLOW_MS = 20000;
+
+async function connected(place, set, body) {
+	const server = await Server.start({workspace: place.work, keep: true,
+		set: {...place.set, ...set}});
+	try {
+		const client = await server.connect(
+			place.cwd === undefined ? {} : {cwd: place.cwd});
+		await body(client, server);
+	} finally {
+		await server.stop();
+	}
+}
+
+const gone = (place, word) => until(SLOW_MS, `end of ${word}`,
+	() => place.living(word) === 0);
+
+/** A tree that no polite signal ends, one of it away from its parents. */
+async function stubborn(client, place, options) {
+	const word = uniqueWord();
+	const forever = 'while :; do sleep 1; done';
+	const process = await client.start(['/bin/sh', '-c',
+		`trap "" TERM INT HUP; (setsid sh -c "${forever}" ${word} &); ` +
+		`echo running; ${forever}`], options);
+	await process.prints(/running/, SLOW_MS);
+	await until(SLOW_MS, `${word} inside`, () => place.living(word) > 0);
+	return {process, word};
+}
+
+const checks = {
+	'output, directory, variables and exit code': async (client) => {
+		const end = await client.shell('echo out; echo err >&2; pwd; ' +
+			'echo "$A"; exit 7', {ms: SLOW_MS, env: {A: "x 'y'  z"}});
+		assert.equal(end.stderr, 'err\n');
+		assert.equal(end.stdout,
+			`out\n${decodeURI(new URL(client.cwd).pathname)}\nx 'y'  z\n`);
+		assert.equal(end.exitCode, 7);
+	},
+	'a program that a signal ended': async (client) => {
+		const process = await client.start(['/bin/sh', '-c', 'kill -9 $$']);
+		const {exitCode} = await process.end(SLOW_MS);
+		assert.equal(exitCode, 137);
+		assert.equal((await process.read({afterSeq: 0})).failure, null);
+	},
+	'input': async (client) => {
+		const process = await client.start(['/bin/sh', '-c', 'wc -c; exit 3'],
+			{pipeStdin: true});
+		for (let i = 0; i < 4; i++)
+			await process.write(Buffer.alloc(262144, 'x'));
+		await process.closeStdin();
+		const end = await process.end(SLOW_MS);
+		assert.equal(end.stdout.trim(), '1048576');
+		assert.equal(end.exitCode, 3);
+	},
+	'a terminal, its size and Ctrl-C': async (client) => {
+		const process = await client.start(['/bin/sh', '-c',
+			'trap "echo caught; exit 42" INT; test -t 0 && echo terminal; ' +
+			'while :; do stty size; sleep 0.1; done'], {tty: true});
+		await process.prints(/terminal/, SLOW_MS);
+		await process.prints(/^24 80/m, SLOW_MS);
+		await process.resize(31, 101);
+		await process.prints(/^31 101/m, SLOW_MS);
+		await process.write('\x03');
+		const end = await process.end(SLOW_MS);
+		assert.match(end.pty, /caught/);
+		assert.equal(end.exitCode, 42);
+	},
+	'interrupt': async (client) => {
+		const process = await client.start(['/bin/sh', '-c',
+			'trap "echo caught; exit 42" INT; echo running; ' +
+			'while :; do sleep 0.1; done']);
+		await process.prints(/running/, SLOW_MS);
+		await process.interrupt();
+		const end = await process.end(SLOW_MS);
+		assert.match(end.stdout, /caught/);
+		assert.equal(end.exitCode, 42);
+	},
+	'terminate, and nothing is left': async (client, place) => {
+		for (const options of [{}, {tty: true}]) {
+			const {process, word} = await stubborn(client, place, options);
+			assert.deepEqual(await process.terminate(), {running: true});
+			await process.end(SLOW_MS);
+			await gone(place, word);
+		}
+	},
+	'a program that ends leaves nothing': async (client, place) => {
+		const word = uniqueWord();
+		const {exitCode} = await client.shell('trap "" TERM HUP; (setsid ' +
+			`sh -c "while :; do sleep 1; done" ${word} >&- 2>&- <&- &); exit 5`,
+		{ms: SLOW_MS});
+		assert.equal(exitCode, 5);
+		await gone(place, word);
+	},
+};
+
+const RETENTION = {'limits.session_retention': '0'};
+
+async function loss(place) {
+	await connected(place, RETENTION, async (client) => {
+		const {word} = await stubborn(client, place);
+		await client.drop();
+		await gone(place, word);
+	});
+}
+
+/** Two logins to a far host that is busy. */
+const PATIENT = {'limits.shutdown_timeout': '6s'};
+
+async function stopped(place) {
+	let word;
+	await connected(place, PATIENT, async (client) => {
+		({word} = await stubborn(client, place));
+	});
+	assert.equal(place.living(word), 0);
+}
+
+const only = process.env.SALLYPORT_PLACES?.split(',');
+for (const {name, skip, start} of places.filter((place) =>
+	only?.includes(place.name) ?? true))
+	test(name, {skip: foreignSkip || skip}, async (t) => {
+		const place = await start();
+		try {
+			await connected(place, {}, async (client) => {
+				for (const [what, check] of Object.entries(checks))
+					await t.test(`${name}: ${what}`,
+						() => check(client, place));
+			});
+			await t.test(`${name}: a lost connection`, () => loss(place));
+			await t.test(`${name}: the server's end`, () => stopped(place));
+		} finally {
+			await place.stop();
+		}
+	});

@@ -1,0 +1,277 @@
+// Places other than this host's sandbox where programs run, each with daemons
+// of its own that end with it: a container of docker, one of podman, and a
+// host that is reached by ssh, which is this one.
+import {execFileSync, spawn} from 'node:child_process';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import {rootSkip} from './server.mjs';
+import {withArgument} from './proc.mjs';
+import {until, within} from './wait.mjs';
+
+const READY_MS = 30000;
+const END_MS = 15000;
+/** The group that may talk to a daemon, and nobody else's. */
+const GROUP = 61235;
+/** Who runs ssh. */
+const USER = 61236;
+/** Whose the workspaces are: nobody of the host, so that the view names him. */
+const OWNER = 61234;
+
+const APPLETS = ['basename', 'cat', 'echo', 'env', 'grep', 'id', 'kill', 'ls',
+	'ps', 'pwd', 'seq', 'setsid', 'sh', 'sleep', 'stty', 'tr', 'true', 'wc'];
+
+const capture = (file, args, options) => execFileSync(file, args,
+	{encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], ...options});
+
+function has(program) {
+	try {
+		capture('/bin/sh', ['-c', `command -v ${program}`],
+			{env: {PATH: '/usr/sbin:/usr/bin:/sbin:/bin'}});
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+/** false, or why a place that needs these programs is left out. */
+function lacks(...programs) {
+	const missing = programs.filter((program) => !has(program));
+	return rootSkip ||
+		(missing.length > 0 && `the host lacks ${missing.join(', ')}`);
+}
+
+/** Directories in /tmp are not seen in sessions. */
+function directory() {
+	const dir = fs.mkdtempSync('/var/tmp/sallyport-place-');
+	fs.chmodSync(dir, 0o755);
+	const work = path.join(dir, 'work');
+	fs.mkdirSync(work);
+	fs.chownSync(work, OWNER, OWNER);
+	return dir;
+}
+
+/** A daemon of the place, whose words are told when it fails. */
+function daemon(dir, file, args, options = {}) {
+	const log = fs.openSync(path.join(dir, 'log'), 'a');
+	const child = spawn(file, args,
+		{stdio: ['ignore', log, log], ...options});
+	fs.closeSync(log);
+	const exited = new Promise((resolve) => {
+		child.on('error', resolve);
+		child.on('exit', resolve);
+	});
+	const killer = () => child.kill('SIGKILL');
+	process.on('exit', killer);
+	return async () => {
+		child.kill('SIGTERM');
+		await within(END_MS, `end of ${file}`, exited)
+			.finally(() => child.kill('SIGKILL'));
+		process.removeListener('exit', killer);
+	};
+}
+
+/** The file system of a container: one program, by many names. */
+function image(dir) {
+	const root = path.join(dir, 'image');
+	for (const name of ['bin', 'dev', 'etc', 'proc', 'root', 'tmp', 'workspace'])
+		fs.mkdirSync(path.join(root, name), {recursive: true});
+	fs.copyFileSync(capture('/bin/sh', ['-c', 'command -v busybox']).trim(),
+		path.join(root, 'bin/busybox'));
+	for (const name of APPLETS)
+		fs.symlinkSync('busybox', path.join(root, 'bin', name));
+	capture('tar', ['-C', root, '-cf', path.join(dir, 'image.tar'), '.']);
+	return path.join(dir, 'image.tar');
+}
+
+const EVERY = 'for d in /proc/[0-9]*; do tr "\\0" " " <$d/cmdline; echo; done';
+
+/**
+ * A container by the name box, run by a command line that is given args.
+ * Zombies have no arguments, and are nobody.
+ */
+function container(dir, type, run, ulimits, sock, environment) {
+	run(['import', image(dir), 'mini:1']);
+	run(['run', '-d', '--name', 'box', '--network', 'none', ...ulimits,
+		'mini:1', '/bin/sleep', '1000000']);
+	return {
+		cwd: 'file:///workspace',
+		work: path.join(dir, 'work'),
+		sock,
+		set: {
+			'backend.type': type,
+			'backend.target': 'box',
+			'backend.isolated': 'true',
+			'backend.gid': String(GROUP),
+			'backend.socket': sock,
+			'env.set': `${environment}=unix://${sock}`,
+		},
+		living: (word) => run(['exec', 'box', '/bin/sh', '-c', EVERY])
+			.split('\n').filter((line) => line.includes(word)).length,
+	};
+}
+
+const remove = (dir) =>
+	fs.rmSync(dir, {recursive: true, force: true, maxRetries: 5});
+
+async function ready(dir, what, probe) {
+	try {
+		await until(READY_MS, what, () => {
+			try {
+				return probe() ?? true;
+			} catch {
+				return false;
+			}
+		});
+	} catch (e) {
+		throw new Error(`${e.message}\n${
+			fs.readFileSync(path.join(dir, 'log'), 'utf8').slice(-4000)}`);
+	}
+}
+
+async function docker() {
+	const dir = directory();
+	const sock = path.join(dir, 'd.sock');
+	const run = (args) => capture('docker', ['-H', `unix://${sock}`, ...args]);
+	const end = daemon(dir, 'dockerd', ['--data-root', path.join(dir, 'data'),
+		'--exec-root', path.join(dir, 'exec'),
+		'--pidfile', path.join(dir, 'pid'), '--iptables=false',
+		'--ip6tables=false', '--bridge=none', '--storage-driver=vfs',
+		'-H', `unix://${sock}`, '--group', String(GROUP)]);
+	const stop = async () => {
+		await end();
+		remove(dir);
+	};
+	try {
+		await ready(dir, 'dockerd', () => void run(['info']));
+		const place = container(dir, 'docker', run, [], sock, 'DOCKER_HOST');
+		return {...place, stop: async () => {
+			run(['rm', '-f', 'box']);
+			await stop();
+		}};
+	} catch (e) {
+		await stop();
+		throw e;
+	}
+}
+
+async function podman() {
+	const dir = directory();
+	const sock = path.join(dir, 'p.sock');
+	const local = ['--root', path.join(dir, 'data'),
+		'--runroot', path.join(dir, 'run'), '--storage-driver', 'vfs',
+		'--runtime', 'runc', '--cgroup-manager', 'cgroupfs',
+		'--events-backend', 'file'];
+	const run = (args) => capture('podman', [...local, ...args]);
+	// A runtime would raise these beyond what a container's host may give.
+	const place = container(dir, 'podman', run,
+		['--ulimit', 'nofile=1024:1024', '--ulimit', 'nproc=4096:4096'],
+		sock, 'CONTAINER_HOST');
+	const end = daemon(dir, 'podman',
+		[...local, 'system', 'service', '--time', '0', `unix://${sock}`]);
+	const stop = async () => {
+		await end();
+		run(['rm', '-f', '-t', '0', 'box']);
+		run(['rmi', '-f', 'mini:1']);
+		remove(dir);
+	};
+	try {
+		await ready(dir, 'podman', () => {
+			fs.chownSync(sock, 0, GROUP);
+			fs.chmodSync(sock, 0o660);
+		});
+		return {...place, stop};
+	} catch (e) {
+		await stop();
+		throw e;
+	}
+}
+
+/** A port that nobody listens on now. */
+function freePort() {
+	return new Promise((resolve, reject) => {
+		const server = net.createServer();
+		server.on('error', reject);
+		server.listen(0, '127.0.0.1', () => {
+			const {port} = server.address();
+			server.close(() => resolve(port));
+		});
+	});
+}
+
+function accepts(port) {
+	return new Promise((resolve) => {
+		const socket = net.connect(port, '127.0.0.1');
+		socket.on('connect', () => { socket.destroy(); resolve(true); });
+		socket.on('error', () => resolve(false));
+	});
+}
+
+/** Settings, keys and known hosts are in the home directory that sessions have. */
+async function ssh() {
+	const dir = directory();
+	const port = await freePort();
+	const at = (name) => path.join(dir, name);
+	const config = path.join(dir, 'home/.ssh');
+	fs.mkdirSync(config, {recursive: true});
+	for (const key of ['host_key', 'home/.ssh/key'])
+		capture('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', at(key)]);
+	fs.copyFileSync(at('home/.ssh/key.pub'), at('authorized'));
+	const host = fs.readFileSync(at('host_key.pub'), 'utf8');
+	fs.writeFileSync(path.join(config, 'known_hosts'),
+		`[127.0.0.1]:${port} ${host}`);
+	fs.writeFileSync(path.join(config, 'config'), `Host far
+	HostName 127.0.0.1
+	Port ${port}
+	User root
+	IdentitiesOnly yes
+	IdentityFile ${path.join(config, 'key')}
+	UserKnownHostsFile ${path.join(config, 'known_hosts')}
+`);
+	// The commands' user: a file of root's is nobody's in their sandbox.
+	for (const name of fs.readdirSync(config))
+		fs.chownSync(path.join(config, name), USER, USER);
+	fs.writeFileSync(at('sshd_config'), `ListenAddress 127.0.0.1:${port}
+HostKey ${at('host_key')}
+AuthorizedKeysFile ${at('authorized')}
+PidFile none
+StrictModes no
+UsePAM no
+PermitRootLogin yes
+`);
+	// Where it has its privilege separation; a package's script makes it.
+	fs.mkdirSync('/run/sshd', {recursive: true, mode: 0o755});
+	const end = daemon(dir, '/usr/sbin/sshd',
+		['-D', '-e', '-f', at('sshd_config')]);
+	const stop = async () => {
+		await end();
+		remove(dir);
+	};
+	try {
+		await until(READY_MS, 'sshd', () => accepts(port));
+	} catch (e) {
+		await stop();
+		throw e;
+	}
+	return {
+		work: at('work'),
+		set: {
+			'backend.type': 'ssh',
+			'backend.target': 'far',
+			'backend.uid': String(USER),
+			'backend.gid': String(USER),
+			'env.set': `HOME=${at('home')}`,
+			'profile.network': 'enabled',
+		},
+		living: (word) => withArgument(word).length,
+		stop,
+	};
+}
+
+export const places = [
+	{name: 'ssh', start: ssh, skip: lacks('sshd', 'ssh', 'ssh-keygen')},
+	{name: 'docker', start: docker,
+		skip: lacks('dockerd', 'docker', 'busybox', 'tar')},
+	{name: 'podman', start: podman,
+		skip: lacks('podman', 'runc', 'busybox', 'tar')},
+];
