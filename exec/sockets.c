@@ -4,14 +4,73 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "exec/view.h"
+
+/* Bytes of a line: some numbers and a path of sockaddr_un. */
+#define LINE_SIZE 512
+
 /* Columns before the inode, and before the path: address, counts, protocol,
  * flags, type, state, inode. */
 #define INODE_COLUMN 6
 #define PATH_COLUMN  7
 
-int
-sockets_read(struct buf *text, struct err *e)
+bool
+sockets_are_own(const struct exec_config *c, const char *path)
 {
+	static const char *const own[] = {"/run", "/dev", "/proc", "/tmp"};
+	size_t count = sizeof own / sizeof own[0];
+
+	/* What is covered under the preset open keeps the host's /tmp. */
+	if (c->preset == PRESET_OPEN)
+		count--;
+	for (size_t i = 0; i < count; i++)
+		if (view_is_below(path, own[i]))
+			return true;
+	for (size_t i = 0; i < c->workspace_count; i++)
+		if (view_is_below(path, c->workspaces[i].path))
+			return true;
+	return false;
+}
+
+/* Whether len bytes, a line without its newline, are about a foreign one. */
+static bool
+is_foreign(const struct exec_config *c, const char *line, size_t len)
+{
+	char copy[LINE_SIZE];
+	const char *path;
+
+	if (len >= sizeof copy)
+		return true;
+	memcpy(copy, line, len);
+	copy[len] = '\0';
+	path = sockets_path(copy);
+	return path != NULL && !sockets_are_own(c, path);
+}
+
+/* Of the lines that are whole behind *at, keep those that count. */
+static void
+keep_foreign(const struct exec_config *c, struct buf *text, size_t *at)
+{
+	char *data = (char *)text->data, *end;
+	size_t next = *at;
+
+	while ((end = memchr(data + next, '\n', text->len - next)) != NULL) {
+		size_t len = (size_t)(end - data) - next;
+
+		if (is_foreign(c, data + next, len)) {
+			memmove(data + *at, data + next, len + 1);
+			*at += len + 1;
+		}
+		next += len + 1;
+	}
+	memmove(data + *at, data + next, text->len - next);
+	text->len -= next - *at;
+}
+
+int
+sockets_read(const struct exec_config *c, struct buf *text, struct err *e)
+{
+	size_t at = text->len;
 	scoped_fd fd = open("/proc/self/net/unix", O_RDONLY | O_CLOEXEC);
 	ssize_t n = 1;
 
@@ -23,8 +82,11 @@ sockets_read(struct buf *text, struct err *e)
 		n = read(fd, part, sizeof part);
 		if (n < 0 && errno != EINTR)
 			return err_errno(e, errno, "list of sockets");
-		if (n > 0 && buf_put(text, part, (size_t)n) < 0)
+		if (n <= 0)
+			continue;
+		if (buf_put(text, part, (size_t)n) < 0)
 			return err_set(e, EMSGSIZE, "far too many sockets");
+		keep_foreign(c, text, &at);
 	}
 	return 0;
 }
@@ -125,7 +187,7 @@ keep_ages(struct sockets *now, const struct sockets *before)
 }
 
 int
-sockets_refresh(struct sockets *s, int64_t now_ms)
+sockets_refresh(struct sockets *s, const struct exec_config *c, int64_t now_ms)
 {
 	struct sockets now;
 	int r;
@@ -135,7 +197,7 @@ sockets_refresh(struct sockets *s, int64_t now_ms)
 	sockets_init(&now);
 	now.generation = s->generation + 1;
 	now.read_ms = now_ms;
-	r = sockets_read(&now.text, NULL);
+	r = sockets_read(c, &now.text, NULL);
 	if (r == 0)
 		r = buf_put_u8(&now.text, 0);
 	if (r == 0)

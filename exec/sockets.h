@@ -5,12 +5,14 @@
 #ifndef EXEC_SOCKETS_H
 #define EXEC_SOCKETS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/limits.h"
+#include "exec/config.h"
 
 /* Sockets with such a name that are looked at. */
 #define SOCKETS_MAX	   4096
@@ -34,9 +36,14 @@ struct sockets {
 	int64_t read_ms;     /* when the last one was */
 };
 
-/* Append the kernel's list of the caller's network namespace. 0, or a negative
- * errno with e. */
-must_use int sockets_read(struct buf *text, struct err *e);
+/* Whether what lies there is a session's own, or may be a client's: no view
+ * covers it. */
+bool sockets_are_own(const struct exec_config *c, const char *path);
+/* Append the kernel's list of the caller's network namespace: those with a name
+ * that are not own, as a program with the host's network makes as many of its
+ * own as it likes. 0, or a negative errno with e. */
+must_use int sockets_read(const struct exec_config *c, struct buf *text,
+    struct err *e);
 /* The absolute path in a line of the list; NULL if it has none. */
 const char *sockets_path(const char *line);
 
@@ -47,7 +54,8 @@ void sockets_done(struct sockets *s);
  * Read the list, unless it is as good as new. 0; -E2BIG past SOCKETS_MAX;
  * another negative errno. On failure what was known is known still.
  */
-must_use int sockets_refresh(struct sockets *s, int64_t now_ms);
+must_use int sockets_refresh(struct sockets *s, const struct exec_config *c,
+    int64_t now_ms);
 
 /* The names of those that came after a generation, borrowed until the next
  * refresh, in an array that ends with NULL and is the caller's; NULL if there

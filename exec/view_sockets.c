@@ -23,7 +23,7 @@
 int
 view_open_sockets(struct view *v, struct err *e)
 {
-	return sockets_read(&v->sockets, e);
+	return sockets_read(v->config, &v->sockets, e);
 }
 
 struct cover {
@@ -35,25 +35,11 @@ struct cover {
 	struct worker_dents dents; /* and what is read of it */
 };
 
-/* What lies there is the session's own, or may be the client's, or is for a
- * backend's commands. */
+/* No view covers it. */
 static bool
 is_own(const struct view *v, const char *path)
 {
-	static const char *const own[] = {"/run", "/dev", "/proc", "/tmp"};
-	size_t count = sizeof own / sizeof own[0];
-
-	if (view_is_backend(v, path))
-		return true;
-	if (v->kind == VIEW_OPEN_NARROW)
-		count--; /* it keeps the host's /tmp */
-	for (size_t i = 0; i < count; i++)
-		if (view_is_below(path, own[i]))
-			return true;
-	for (size_t i = 0; i < v->config->workspace_count; i++)
-		if (view_is_below(path, v->config->workspaces[i].path))
-			return true;
-	return false;
+	return view_is_backend(v, path) || sockets_are_own(v->config, path);
 }
 
 /* The type of what the child finds there; 0 if it finds nothing. */
