@@ -14,11 +14,18 @@
 #include "privsep/sandbox_spec.h"
 
 /* Bytes of an argument vector: a request's, quoted. */
-#define ARGV_MAX  (4 * PROCESS_SPEC_MAX)
+#define ARGV_MAX	   (4 * PROCESS_SPEC_MAX)
 /* What a marker's name is in the environment of the program. */
-#define EXEC_ID	  "SALLYPORT_EXEC_ID"
+#define EXEC_ID		   "SALLYPORT_EXEC_ID"
+/*
+ * A program that is ended at once may come to be only after terminate has
+ * looked for it, as long as start is at work: so it is tried that often, with
+ * that time for start to end, before start is killed.
+ */
+#define TERMINATE_TRIES	   3
+#define TERMINATE_GRACE_MS 200
 /* Where a command runs; the program's directory is not of this host. */
-#define LOCAL_CWD "/"
+#define LOCAL_CWD	   "/"
 
 enum command {
 	COMMAND_SIGNAL,
@@ -37,11 +44,13 @@ struct job {
 	struct lease *lease;	 /* of start; NULL: there never was one */
 	unsigned int commands;	 /* running */
 	char id[EXECUTOR_ID_MAX];
-	bool signaling; /* that command runs */
-	bool gone;	/* the tree of start is */
-	bool swept;	/* what start left behind was ended */
-	bool finalized; /* that command was started */
-	bool started;	/* the program ran */
+	unsigned int tries; /* of terminate while start is there */
+	bool signaling;	    /* that command runs */
+	bool ending;	    /* terminate was asked for, or a kill */
+	bool gone;	    /* the tree of start is */
+	bool swept;	    /* what start left behind was ended */
+	bool finalized;	    /* that command was started */
+	bool started;	    /* the program ran */
 	bool has_status;
 	bool lost;
 	bool timed_out;
@@ -214,13 +223,31 @@ advance(struct executor *x, struct job *j)
 	return false;
 }
 
+/* Start is there still: terminate, or kill it. */
+static void
+end_start(struct executor *x, struct job *j)
+{
+	if (j->tries++ == TERMINATE_TRIES || !run(x, j, COMMAND_TERMINATE))
+		lease_kill(j->lease);
+}
+
+bool
+executor_backend_due(struct executor *x, struct lease *l)
+{
+	if (l->job == NULL || !l->job->ending)
+		return false;
+	l->deadline_ms = 0;
+	if (!l->job->gone)
+		end_start(x, l->job);
+	return true;
+}
+
 bool
 executor_backend_gone(struct executor *x, struct lease *l)
 {
 	struct job *j = l->job;
 
 	j->gone = true;
-	j->swept = false;
 	return j->commands > 0 || advance(x, j);
 }
 
@@ -241,9 +268,11 @@ executor_backend_command_gone(struct executor *x, struct lease *l)
 		log_warn("backend_command_failed command=%s id=%s status=%u",
 		    command_names[which], j->id, status);
 	if (!j->gone) {
-		/* What it started is at its end, or will never be. */
-		if (which == COMMAND_TERMINATE)
+		if (which == COMMAND_TERMINATE && status != 0)
 			lease_kill(of);
+		else if (which == COMMAND_TERMINATE)
+			of->deadline_ms =
+			    executor_now_ms() + TERMINATE_GRACE_MS;
 		return;
 	}
 	if (j->commands == 0 && !advance(x, j) && of != NULL)
@@ -271,11 +300,14 @@ executor_backend_end(struct executor *x, struct lease *l)
 {
 	struct job *j = l->job;
 
-	if (j->gone || j->swept)
+	if (j->gone || j->ending)
 		return;
+	j->ending = true;
+	l->deadline_ms = 0;
 	/* One that does not run yet has nothing elsewhere. */
-	j->swept = true;
-	if (l->state != LEASE_RUNNING || !run(x, j, COMMAND_TERMINATE))
+	if (l->state == LEASE_RUNNING)
+		end_start(x, j);
+	else
 		lease_kill(l);
 }
 

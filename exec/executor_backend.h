@@ -7,8 +7,9 @@
  *
  *   start       ends with the program; its streams are the program's
  *   signal      whenever a client interrupts it
- *   terminate   when it is to be ended, and again when start has ended: there
- *               what it left behind is not part of start's own tree
+ *   terminate   when it is to be ended, and again when start has not followed,
+ *               and when start has ended: there what it left behind is not
+ *               part of start's own tree
  *   finalize    once, at the very end, with what became of it
  *
  * Net hears that the process is gone after the last of them.
@@ -52,6 +53,9 @@ void executor_backend_running(struct lease *l);
 /* Interrupt, or end, the program of l, which has a job. */
 void executor_backend_interrupt(struct executor *x, struct lease *l);
 void executor_backend_end(struct executor *x, struct lease *l);
+/* Its deadline has come. True if that was for the end of its program, which
+ * goes on. */
+must_use bool executor_backend_due(struct executor *x, struct lease *l);
 /* What became of the program of l: a wait status. */
 void executor_backend_exited(const struct lease *l, uint32_t status);
 /* Whether that status means that it has not come to the program. */

@@ -125,7 +125,8 @@ executor_limits_deadlines(struct executor *x, int64_t now_ms)
 	LIST_FOREACH (l, &x->leases, link) {
 		if (l->cpu_check_ms > 0 && l->cpu_check_ms <= now_ms)
 			check_cpu_time(x, l, now_ms);
-		if (l->deadline_ms > 0 && l->deadline_ms <= now_ms)
+		if (l->deadline_ms > 0 && l->deadline_ms <= now_ms &&
+		    !executor_backend_due(x, l))
 			end_for(x, l, END_WALL_TIME);
 		earlier(&due, l->deadline_ms);
 		earlier(&due, l->cpu_check_ms);

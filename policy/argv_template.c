@@ -266,7 +266,20 @@ put_text(struct buf *out, const char *text)
 	return buf_put(out, text, strlen(text));
 }
 
-/* The inner sh lets a program have '=' in its name, which env(1) does not. */
+/* Whether env(1) would take the first of argv for a variable. */
+static bool
+is_like_variable(struct bytes argv)
+{
+	struct reader reader;
+	struct bytes s;
+
+	reader_init(&reader, argv.data, argv.len);
+	return buf_get_string(&reader, &s, argv.len) && s.len > 0 &&
+	       memchr(s.data, '=', s.len) != NULL;
+}
+
+/* A shell drops variables whose names it does not know, and is looked up in the
+ * program's PATH: it is there only if it must. */
 static int
 put_command(const struct argv_template_values *v, struct buf *out)
 {
@@ -278,8 +291,8 @@ put_command(const struct argv_template_values *v, struct buf *out)
 		r = put_text(out, " && exec env");
 	if (r == 0)
 		r = put_shell_list(v->env, out);
-	if (r == 0)
-		r = put_text(out, " sh -c 'exec \"$@\"' sh");
+	if (r == 0 && is_like_variable(v->argv))
+		r = put_text(out, " /bin/sh -c 'exec \"$@\"' sh");
 	return r < 0 ? r : put_shell_list(v->argv, out);
 }
 

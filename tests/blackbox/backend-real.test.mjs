@@ -93,6 +93,18 @@ const checks = {
 			await gone(place, word);
 		}
 	},
+	'ended before it is there': async (client, place) => {
+		for (let i = 0; i < 4; i++) {
+			const word = uniqueWord();
+			const process = await client.start(['/bin/sh', '-c',
+				'trap "" TERM INT HUP; while :; do sleep 1; done', word]);
+			await process.terminate();
+			await process.end(SLOW_MS);
+			// One that were still on its way would be there before this.
+			await client.shell('true', {ms: SLOW_MS});
+			await gone(place, word);
+		}
+	},
 	'a program that ends leaves nothing': async (client, place) => {
 		const word = uniqueWord();
 		const {exitCode} = await client.shell('trap "" TERM HUP; (setsid ' +

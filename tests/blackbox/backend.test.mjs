@@ -304,6 +304,11 @@ async function sleeper(client) {
 	return {process, id};
 }
 
+/** What is noted of a program that only the kill of its start ends: it may come
+ * to be while terminate looks for it, and something may while it is ended. */
+const ended = (id) => [...Array(4).fill(`terminate ${id}`),
+	'final completed 137 false'];
+
 noted('interrupt and terminate run their commands, with its name', ALL,
 	async (client, notes) => {
 		const {process, id} = await sleeper(client);
@@ -311,10 +316,8 @@ noted('interrupt and terminate run their commands, with its name', ALL,
 		await count(notes, 1);
 		assert.deepEqual(await process.terminate(), {running: true});
 		await process.end();
-		await count(notes, 4);
-		// The second time for what was started meanwhile.
-		assert.deepEqual(notes(), [`signal INT ${id}`, `terminate ${id}`,
-			`terminate ${id}`, 'final completed 137 false']);
+		await count(notes, 6);
+		assert.deepEqual(notes(), [`signal INT ${id}`, ...ended(id)]);
 	});
 
 noted('interrupts that come while one is under way add nothing',
@@ -326,7 +329,7 @@ noted('interrupts that come while one is under way add nothing',
 		await count(notes, 1);
 		await process.terminate();
 		await process.end();
-		await count(notes, 4);
+		await until(5000, 'the last', () => /^final/.test(notes().at(-1)));
 		const signals = notes().filter((line) => line.startsWith('signal'));
 		assert.ok(signals.length < 5, `${signals.length} commands`);
 	});
@@ -337,15 +340,14 @@ for (const end of ['drop', 'close'])
 		async (client, notes) => {
 			const {id} = await sleeper(client);
 			await client[end]();
-			await count(notes, 3);
-			assert.deepEqual(notes(), [`terminate ${id}`, `terminate ${id}`,
-				'final completed 137 false']);
+			await count(notes, 5);
+			assert.deepEqual(notes(), ended(id));
 		});
 
 noted('so does the end of the server', ALL, async (client, notes, server) => {
 	await sleeper(client);
 	await server.stop();
-	assert.equal(notes().length, 3);
+	assert.equal(notes().length, 5);
 });
 
 noted('what is left behind is ended after the program too', ALL,
@@ -360,7 +362,7 @@ noted('time that is over is told', {...ALL, 'limits.child_wall_time': '500ms'},
 	async (client, notes) => {
 		const {process} = await sleeper(client);
 		await process.end();
-		await count(notes, 3);
+		await count(notes, 5);
 		assert.equal(notes().at(-1), 'final completed 137 true');
 	});
 
@@ -381,4 +383,86 @@ backend('commands for refused starts are no more than programs may be',
 	async (client) => {
 		assert.match((await start(client, ['-c'])).text, /begins with '-'/);
 		assert.match((await start(client, ['-c'])).text, /too many processes/);
+	});
+
+noted('a program that comes to be while it is ended is found', {
+	'backend.start': 'sh -c "sleep 0.3; echo up >>/%W/notes; exec sleep 1000"',
+	'backend.terminate': 'sh -c "if grep -q up /%W/notes; ' +
+		'then echo found >>/%W/notes; fi; exit 0"',
+}, async (client, notes) => {
+	const process = await client.start(['/bin/true']);
+	await process.terminate();
+	await process.end();
+	// The first is from before start was killed.
+	await count(notes, 3);
+	assert.deepEqual(notes().slice(0, 3), ['up', 'found', 'found']);
+});
+
+noted('a command that cannot be run ends a program all the same',
+	{...FINALIZE, 'backend.terminate': '/nonexistent',
+		'backend.signal': '/nonexistent'},
+	async (client, notes) => {
+		const {process} = await sleeper(client);
+		await process.interrupt();
+		await process.terminate();
+		await process.end();
+		await count(notes, 1);
+		assert.deepEqual(notes(), ['final completed 137 false']);
+	});
+
+noted('starts cut off by the end of their connection leave nothing',
+	{...FINALIZE, 'limits.session_retention': '0'},
+	async (client, notes, server) => {
+		const word = uniqueWord();
+		const before = server.pids().length;
+		for (let i = 0; i < 8; i++)
+			client.send({id: `s${i}`, method: 'process/start',
+				params: startParams(['/bin/sh', '-c', 'sleep 1000', word],
+					client.cwd, {processId: `p${i}`})});
+		client.raw('{}');
+		await client.drop();
+		await until(8000, 'the end of all', () =>
+			withArgument(word).length === 0 && server.pids().length <= before);
+		assert.ok(notes().length <= 8, 'each is finalized once');
+		const next = await server.connect();
+		assert.equal((await next.shell('exit 4')).exitCode, 4);
+	});
+
+noted('what is longer than the kernel takes is refused and finalized', FINALIZE,
+	async (client, notes) => {
+		const error = await start(client, ['/bin/true', 'x'.repeat(140000)]);
+		assert.match(error.text, /os error 7/);
+		await count(notes, 1);
+		assert.deepEqual(notes(), ['final failed null false']);
+	});
+
+backend('variables of any name, and a PATH without a shell, are passed', {},
+	async (client) => {
+		const env = {'a.b-c': '1', 'PATH': '/nonexistent', 'F()': 'x\ny'};
+		const {stdout} =
+			await (await client.start(['/usr/bin/env'], {env})).end();
+		for (const [name, value] of Object.entries(env))
+			assert.ok(stdout.includes(`${name}=${value}\n`), name);
+	});
+
+backend('a program whose name looks like a variable is run', {},
+	async (client, server) => {
+		const name = path.join(server.workspace, 'a=b');
+		fs.copyFileSync('/bin/echo', name);
+		fs.chmodSync(name, 0o755);
+		const {stdout} = await (await client.start([name, 'c=d'])).end();
+		assert.equal(stdout, 'c=d\n');
+	});
+
+test('a program ends with its time while terminate hangs at the server\'s end',
+	{skip: foreignSkip}, async () => {
+		const word = uniqueWord();
+		const server = await Server.start({set: {...COMMAND,
+			'backend.terminate': 'sleep 1000',
+			'limits.shutdown_timeout': '500ms'}});
+		const client = await server.connect();
+		await client.start(['/bin/sh', '-c', 'sleep 1000', word]);
+		await until(5000, word, () => withArgument(word).length > 0);
+		await server.stop();
+		assert.deepEqual(withArgument(word), []);
 	});

@@ -26,9 +26,8 @@ static const struct {
     {"prog --cd={cwd}/. {id}{id}", "prog|--cd=/work dir/.|77"},
     {"prog {target}:{signal}:{status}:{exit_code}:{timed_out}",
 	"prog|box:INT:failed:3:true"},
-    {"ssh {command}",
-	"ssh|cd '/work dir' && exec env 'A=1' 'B=x y' sh -c 'exec \"$@\"' sh "
-	"'sh' '-c' 'a '\\''b'\\'''"},
+    {"ssh {command}", "ssh|cd '/work dir' && exec env 'A=1' 'B=x y' "
+		      "'sh' '-c' 'a '\\''b'\\'''"},
 };
 
 static void
@@ -101,6 +100,26 @@ words_and_values_become_a_vector(void **state)
 		assert_int_equal(argv_template_expand(text, &v, &out, &e), 0);
 		assert_string_equal(join(&out), rows[i].words);
 	}
+}
+
+static void
+a_program_is_no_variable(void **state)
+{
+	scoped_buf argv, env, out;
+	struct argv_template_values v;
+	struct err e;
+
+	(void)state;
+	pack(&argv, (const char *[]){"./a=b", "c=d", NULL});
+	pack(&env, (const char *[]){"A=1", NULL});
+	buf_init(&out, 4096);
+	v = values(&argv, &env);
+	assert_int_equal(argv_template_expand(bytes_of("ssh {command}"), &v,
+			     &out, &e),
+	    0);
+	assert_string_equal(join(&out),
+	    "ssh|cd '/work dir' && exec env 'A=1' /bin/sh -c 'exec \"$@\"' sh "
+	    "'./a=b' 'c=d'");
 }
 
 static void
@@ -211,6 +230,7 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(words_and_values_become_a_vector),
+	    cmocka_unit_test(a_program_is_no_variable),
 	    cmocka_unit_test(a_malformed_command_is_refused_with_the_reason),
 	    cmocka_unit_test(only_the_names_of_its_place_are_known),
 	    cmocka_unit_test(bounds_hold_to_the_byte_and_word),
