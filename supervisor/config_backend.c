@@ -178,5 +178,10 @@ config_backend_check(const struct config_backend *b, struct err *e)
 		return err_set(e, EINVAL,
 		    "backend.start: is missing; the type command has none of "
 		    "its own");
+	/* File workers are who the commands are. */
+	if (b->local_files && b->uid != 0)
+		return err_set(e, EINVAL,
+		    "backend.uid: with files = local clients could read what "
+		    "is that user's, such as keys");
 	return 0;
 }

@@ -235,7 +235,9 @@ report_settings(struct html *h, const struct config *c)
 	report_begin(h, "audit", "Audit and log");
 	html_put(h,
 	    "<p>One JSON line for each event, written by the supervisor alone. "
-	    "Never values, contents, tokens or full URLs.</p>\n");
+	    "Never values of variables, contents or full URLs, and "
+	    "arguments of programs only if <code>audit.argv</code> is "
+	    "full.</p>\n");
 	put_keys(h, c, "Audit and log", audit, false);
 	report_end(h);
 	report_begin(h, "other", "Other settings");

@@ -359,7 +359,7 @@ static void
 config_finish_wants_a_backend_whole(void **state)
 {
 	static const struct {
-		const char *set[3], *words; /* NULL: it is */
+		const char *set[4], *words; /* NULL: it is */
 	} rows[] = {
 	    {{"backend.type=docker"}, "backend.target: is missing"},
 	    {{"backend.type=docker", "backend.target=box"}, NULL},
@@ -367,6 +367,12 @@ config_finish_wants_a_backend_whole(void **state)
 	    {{"backend.type=command"}, "backend.start: is missing"},
 	    {{"backend.type=command", "backend.start=run {argv}"}, NULL},
 	    {{"backend.start=run {argv}"}, "native has no commands"},
+	    {{"backend.type=command", "backend.start=run {argv}",
+		 "backend.uid=1000"},
+		NULL},
+	    {{"backend.type=command", "backend.start=run {argv}",
+		 "backend.files=local", "backend.uid=1000"},
+		"backend.uid: with files = local"},
 	    {{"backend.socket=/run/a"}, "backend.socket: the type native"},
 	};
 
@@ -377,7 +383,7 @@ config_finish_wants_a_backend_whole(void **state)
 		struct err e;
 
 		assert_int_equal(config_init(&c), 0);
-		for (size_t j = 0; j < 3 && rows[i].set[j] != NULL; j++)
+		for (size_t j = 0; j < 4 && rows[i].set[j] != NULL; j++)
 			assert_int_equal(config_set_text(&c, CONFIG_FLAG,
 					     rows[i].set[j], &e),
 			    0);
