@@ -14,6 +14,7 @@
 #include "exec/session.h"
 #include "exec/sockets.h"
 #include "privsep/channel.h"
+#include "privsep/tell.h"
 
 /* One net. Everything of it is found by its generation. */
 struct peer {
@@ -37,6 +38,7 @@ struct executor {
 	struct oom oom;
 	int epfd;
 	struct channel *supervisor; /* owned */
+	struct tell tell;	    /* to the audit log */
 	struct source supervisor_source;
 	LIST_HEAD(, peer) peers;
 	LIST_HEAD(, lease) leases;

@@ -36,6 +36,22 @@ refuse(struct executor *x, struct generation generation, uint32_t number,
 		    channel_send_worker_refused(p->channel, &m, NULL, 0));
 }
 
+/* Refused before anything was started. */
+static void
+refuse_in(struct executor *x, const struct session *s, uint32_t number,
+    const struct refusal *why)
+{
+	char session[16];
+
+	(void)snprintf(session, sizeof session, "%u", s->id.v);
+	executor_audit(x, "worker_refused",
+	    (const char *[]){"session", session, "reason",
+		why->text[0] != '\0' ? why->text
+				     : stage_words((uint32_t)why->stage),
+		NULL});
+	refuse(x, s->generation, number, why);
+}
+
 void
 executor_worker_failed(struct executor *x, const struct lease *l,
     enum stage stage, uint32_t errnum)
@@ -101,7 +117,7 @@ wait_turn(struct executor *x, struct session *s, uint32_t number,
     struct bytes sandbox)
 {
 	if (session_wait(s, number, true, sandbox) < 0)
-		refuse(x, s->generation, number,
+		refuse_in(x, s, number,
 		    &(struct refusal){.reason = REFUSE_BUSY,
 			.text = "busy: too many waiting starts; try again "
 				"later"});
@@ -124,21 +140,21 @@ start_in(struct executor *x, struct session *s, uint32_t number,
 		why.text = s->state == SESSION_REFUSED
 			       ? s->text
 			       : "the session is closed";
-		refuse(x, s->generation, number, &why);
+		refuse_in(x, s, number, &why);
 		return;
 	}
 	if (s->worker_count >= s->config->limits.session_workers_max ||
 	    x->worker_count >= s->config->limits.processes_max) {
 		why.reason = REFUSE_BUSY;
 		why.text = "busy: too many file workers; try again later";
-		refuse(x, s->generation, number, &why);
+		refuse_in(x, s, number, &why);
 		return;
 	}
 	r = executor_plan(s->config, &q, &plan, &e);
 	if (r < 0) {
 		why.reason = executor_plan_reason(r);
 		why.text = e.text;
-		refuse(x, s->generation, number, &why);
+		refuse_in(x, s, number, &why);
 		return;
 	}
 	if (placeholder_is_leaving(&x->placeholders, &plan)) {
@@ -152,7 +168,7 @@ start_in(struct executor *x, struct session *s, uint32_t number,
 	why.errnum = (uint32_t)-r;
 	why.text = "";
 	if (r < 0)
-		refuse(x, s->generation, number, &why);
+		refuse_in(x, s, number, &why);
 }
 
 int

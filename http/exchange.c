@@ -88,7 +88,8 @@ exchange_fail(struct exchange *x, enum http_failure failure, const char *format,
 {
 	struct msg_http_failed m = {.number = x->number,
 	    .failure = (uint32_t)failure,
-	    .host = bytes_of(x->url.target.host)};
+	    .host = bytes_of(x->url.target.host),
+	    .port = x->url.target.port};
 	char text[TEXT_MAX];
 	va_list ap;
 

@@ -299,6 +299,7 @@ response_finish(struct exchange *x)
 {
 	const struct msg_http_done m = {.number = x->number,
 	    .host = bytes_of(x->url.target.host),
+	    .port = x->url.target.port,
 	    .data = {.data = x->body.data, .len = x->body.len}};
 	int fd = fd_take(&x->spool_fd);
 

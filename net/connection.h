@@ -53,6 +53,8 @@ struct connection {
 	size_t out_bytes, out_count;
 	bool rx_paused;	  /* too much is queued to take more requests */
 	uint64_t pending; /* requests without an answer */
+	/* The audit log has it that they are too many; until none is left. */
+	bool pending_told;
 	struct session *session;
 	TAILQ_HEAD(, fs_handle) handles;
 	TAILQ_HEAD(, fs_watch) watches;

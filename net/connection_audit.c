@@ -65,3 +65,18 @@ connection_audit_limit(struct net *n, const char *peer, const char *limit)
 	net_audit(n, "limit_hit",
 	    (const char *[]){"limit", limit, "peer", peer, NULL});
 }
+
+void
+connection_audit_own_limit(const struct connection *c, const char *limit)
+{
+	char session[24];
+
+	if (c->session == NULL) {
+		connection_audit_limit(c->net, c->peer, limit);
+		return;
+	}
+	put_number(session, c->session->id.v);
+	net_audit(c->net, "limit_hit",
+	    (const char *[]){"limit", limit, "peer", c->peer, "session",
+		session, NULL});
+}

@@ -14,5 +14,7 @@ void connection_audit_session(const struct connection *c, bool resumed);
 void connection_audit_refused(const struct connection *c, int status);
 /* A limit of [limits] was reached by peer. */
 void connection_audit_limit(struct net *n, const char *peer, const char *limit);
+/* The same by the client of c, with its session if it has one. */
+void connection_audit_own_limit(const struct connection *c, const char *limit);
 
 #endif

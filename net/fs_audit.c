@@ -45,15 +45,48 @@ outcome(const struct msg *m)
 	return name != NULL ? name : "failed";
 }
 
+/* What an open file was told is summed up, and told when it is closed. */
+static void
+note_handle(struct fs_call *call, const struct msg *m)
+{
+	struct connection *c = rpc_later_connection(call->net, &call->later);
+	struct fs_handle *h =
+	    c != NULL ? fs_handle_by_number(c, call->handle) : NULL;
+
+	if (h == NULL || m->type == MSG_FS_FAILED)
+		return;
+	if (call->op == MSG_FS_OPEN && call->flags != 0)
+		h->path = path_of(&call->path);
+	else if (call->op == MSG_FS_WRITE_BLOCK)
+		h->written += call->blob.len;
+}
+
 void
-fs_audit(const struct fs_call *call, const struct fs_worker *w,
-    const struct msg *m)
+fs_audit_close(const struct fs_handle *h, const char *how)
+{
+	char session[16], bytes[24], lease[16];
+
+	if (h->worker == NULL || h->path == NULL)
+		return;
+	(void)snprintf(session, sizeof session, "%u",
+	    h->worker->pool->session->id.v);
+	(void)snprintf(lease, sizeof lease, "%u", h->worker->lease.v);
+	(void)snprintf(bytes, sizeof bytes, "%" PRIu64, h->written);
+	net_audit(h->connection->net, "file_change",
+	    (const char *[]){"session", session, "lease", lease, "operation",
+		"close_after_writing", "path", h->path, "outcome", how, "bytes",
+		bytes, NULL});
+}
+
+void
+fs_audit(struct fs_call *call, const struct fs_worker *w, const struct msg *m)
 {
 	const char *word = operation(call);
 	char session[16], bytes[24], lease[16];
 	scoped_free char *path = NULL, *to = NULL;
 	const char *more[3] = {NULL};
 
+	note_handle(call, m);
 	if (word == NULL)
 		return;
 	path = path_of(&call->path);

@@ -9,7 +9,11 @@
  * operation, paths, the bytes of a write, and whether it was done. Blocks of an
  * open file are told of once, as it is opened for writing. Never contents.
  */
-void fs_audit(const struct fs_call *call, const struct fs_worker *w,
+void fs_audit(struct fs_call *call, const struct fs_worker *w,
     const struct msg *m);
+
+/* A file that was open is closed, or its worker has ended: how. Nothing is told
+ * of one that was opened for reading. */
+void fs_audit_close(const struct fs_handle *h, const char *how);
 
 #endif

@@ -1,5 +1,7 @@
 #include "net/fs_handle.h"
 
+#include "net/fs_audit.h"
+
 #include "net/helper.h"
 
 struct fs_handle *
@@ -35,6 +37,7 @@ handle_free(struct fs_handle *h)
 	TAILQ_REMOVE(&h->connection->handles, h, link);
 	h->connection->handle_count--;
 	free(id.heap);
+	free(h->path);
 	free(h);
 }
 
@@ -75,8 +78,8 @@ fs_handle_reserve(struct connection *c, const struct rpc_id *id,
 	return h;
 }
 
-static struct fs_handle *
-by_number(struct connection *c, uint32_t number)
+struct fs_handle *
+fs_handle_by_number(struct connection *c, uint32_t number)
 {
 	struct fs_handle *h;
 
@@ -102,7 +105,7 @@ close_in_worker(struct net *n, struct fs_worker *w, uint32_t number)
 struct fs_handle *
 fs_handle_opened(struct connection *c, struct fs_worker *w, uint32_t number)
 {
-	struct fs_handle *h = c != NULL ? by_number(c, number) : NULL;
+	struct fs_handle *h = c != NULL ? fs_handle_by_number(c, number) : NULL;
 
 	if (h == NULL)
 		return NULL;
@@ -114,7 +117,7 @@ fs_handle_opened(struct connection *c, struct fs_worker *w, uint32_t number)
 void
 fs_handle_abandon(struct connection *c, uint32_t number)
 {
-	struct fs_handle *h = by_number(c, number);
+	struct fs_handle *h = fs_handle_by_number(c, number);
 
 	if (h != NULL)
 		handle_free(h);
@@ -127,6 +130,7 @@ fs_handle_close(struct fs_handle *h)
 	struct fs_worker *w = h->worker;
 	uint32_t number = h->number;
 
+	fs_audit_close(h, "done");
 	handle_free(h);
 	if (w == NULL)
 		return;
@@ -215,8 +219,10 @@ drop_of(struct connection *c, const struct fs_worker *w)
 
 	for (; h != NULL; h = next_handle) {
 		next_handle = TAILQ_NEXT(h, link);
-		if (h->worker == w)
-			handle_free(h);
+		if (h->worker != w)
+			continue;
+		fs_audit_close(h, "failed");
+		handle_free(h);
 	}
 	for (; watch != NULL; watch = next_watch) {
 		next_watch = TAILQ_NEXT(watch, link);

@@ -14,6 +14,9 @@ struct fs_handle {
 	uint32_t number;	  /* towards the worker */
 	struct fs_worker *worker; /* NULL until it is open */
 	bool replace;
+	/* Of one that was opened for writing, for the audit log: */
+	char *path;	  /* owned */
+	uint64_t written; /* bytes of the blocks that were answered */
 };
 
 struct fs_watch {
@@ -26,6 +29,8 @@ struct fs_watch {
 
 /* The open handle with that id, or NULL. */
 struct fs_handle *fs_handle_find(struct connection *c, struct bytes id);
+/* That with this number towards its worker, or NULL. */
+struct fs_handle *fs_handle_by_number(struct connection *c, uint32_t number);
 
 /*
  * Reserve id for a file that is being opened. Returns NULL with the error

@@ -9,16 +9,23 @@
 
 /* --- the audit log ------------------------------------------------------- */
 
+/* The last hop; of a URL that is no good there is none. */
+struct where {
+	struct bytes host;
+	uint32_t port;
+};
+
 static void
-audit(struct http_request *r, const char *outcome, struct bytes host,
+audit(struct http_request *r, const char *outcome, const struct where *to,
     struct bytes rule)
 {
 	struct session *s = r->client->session;
-	scoped_free char *host_text = bytes_dup(host);
+	scoped_free char *host_text = bytes_dup(to->host);
 	scoped_free char *rule_text = bytes_dup(rule);
-	char session[16], status[16], bytes[24];
+	char session[16], status[16], bytes[24], port[16];
 
 	(void)snprintf(session, sizeof session, "%u", s->id.v);
+	(void)snprintf(port, sizeof port, "%u", to->port);
 	(void)snprintf(status, sizeof status, "%u", r->status);
 	(void)snprintf(bytes, sizeof bytes, "%" PRIu64, r->body_bytes);
 	if (host_text == NULL || rule_text == NULL)
@@ -27,7 +34,8 @@ audit(struct http_request *r, const char *outcome, struct bytes host,
 	    (const char *[]){"session", session, "method", r->method, "host",
 		host_text, "outcome", outcome, "bytes", bytes,
 		r->status != 0 ? "status" : "rule",
-		r->status != 0 ? status : rule_text, NULL});
+		r->status != 0 ? status : rule_text,
+		to->port != 0 ? "port" : NULL, port, NULL});
 }
 
 /* --- one request --------------------------------------------------------- */
@@ -244,7 +252,7 @@ on_done(struct http_request *r, struct msg *m)
 		return false;
 	}
 	r->body_bytes += fd >= 0 ? (uint64_t)st.st_size : d->data.len;
-	audit(r, "done", d->host, (struct bytes){0});
+	audit(r, "done", &(struct where){d->host, d->port}, (struct bytes){0});
 	if (r->stream)
 		send_delta(r, (struct bytes){0}, true, NULL);
 	else if (fd >= 0)
@@ -272,7 +280,8 @@ on_failed(struct http_request *r, const struct msg_http_failed *m)
 
 	if (m->failure > HTTP_FAILURE_MAX)
 		return false;
-	audit(r, rows[m->failure].outcome, m->host, m->rule);
+	audit(r, rows[m->failure].outcome, &(struct where){m->host, m->port},
+	    m->rule);
 	http_fail(r, rows[m->failure].code,
 	    text != NULL ? text : "out of memory");
 	return true;

@@ -60,17 +60,7 @@ net_release(struct net *n, uint64_t len)
 void
 net_audit(struct net *n, const char *event, const char *const *pairs)
 {
-	scoped_buf list = {.max = 16384};
-	struct msg_audit m = {.event = bytes_of(event)};
-	int r = 0;
-
-	for (; *pairs != NULL && r == 0; pairs++)
-		r = buf_put_cstring(&list, *pairs);
-	m.pairs = (struct bytes){.data = list.data, .len = list.len};
-	if (r == 0)
-		r = channel_send_audit(n->supervisor, &m, NULL, 0);
-	if (r < 0)
-		log_warn("audit_lost event=%s errno=%d", event, -r);
+	tell_audit(&n->tell, n->supervisor, event, pairs);
 	watch_channel(n, &n->supervisor_watch, n->supervisor);
 }
 

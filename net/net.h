@@ -10,6 +10,7 @@
 #include "net/poller.h"
 #include "net/timer.h"
 #include "privsep/channel.h"
+#include "privsep/tell.h"
 
 /* Bytes of a file per fragment, a multiple of three so that the base64 of the
  * fragments is that of the whole. */
@@ -29,6 +30,7 @@ struct net {
 	struct lws_vhost *vhost;
 	struct poller *poller;
 	struct channel *supervisor, *exec;
+	struct tell tell; /* to the audit log */
 	struct watch supervisor_watch, exec_watch, listener_watch;
 	struct connection_list connections;
 	struct session_list sessions;

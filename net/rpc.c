@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "net/connection_audit.h"
 #include "net/method.h"
 #include "net/session.h"
 
@@ -258,6 +259,9 @@ rpc_later_init(struct rpc_later *l, struct connection *c,
 {
 	*l = (struct rpc_later){0};
 	if (c->pending >= c->net->config.limits.pending_requests_max) {
+		if (!c->pending_told)
+			connection_audit_own_limit(c, "pending_requests_max");
+		c->pending_told = true;
 		rpc_error(c, id, RPC_INVALID_REQUEST,
 		    "busy: %llu requests of this connection wait for an "
 		    "answer; try again later",
@@ -295,8 +299,8 @@ rpc_later_done(struct net *n, struct rpc_later *l)
 		void *heap;
 	} text = {.data = l->id.text.data};
 
-	if (c != NULL)
-		c->pending--;
+	if (c != NULL && --c->pending == 0)
+		c->pending_told = false;
 	free(text.heap);
 	*l = (struct rpc_later){0};
 }

@@ -175,6 +175,8 @@ on_receive(struct lws *wsi, const void *data, size_t len)
 		return 0;
 	}
 	r = connection_append(c, data, len, remaining, final);
+	if (r == -ENOBUFS)
+		connection_audit_own_limit(c, "message_budget");
 	if (r == -EMSGSIZE)
 		connection_close(c, 1009, "message too big");
 	else if (r == -ENOBUFS)

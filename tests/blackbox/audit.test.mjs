@@ -1,12 +1,17 @@
 // The audit log: everything is told, and no secret is in it.
 import assert from 'node:assert/strict';
+import {spawn} from 'node:child_process';
 import {createHash} from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
 import {AuditLog, checked, docs, schema, validate} from './lib/audit.mjs';
 import {startParams} from './lib/client.mjs';
-import {Server, binary, fileUri, foreignSkip} from './lib/server.mjs';
+import {scratch} from './lib/files.mjs';
+import {Origin, request} from './lib/http.mjs';
+import {
+	Server, binary, fileUri, foreignSkip, freshDirectory,
+} from './lib/server.mjs';
 import {until} from './lib/wait.mjs';
 
 /** {event: [names]} of the table in docs/audit.md. */
@@ -136,7 +141,7 @@ test('SIGHUP opens the file anew, and the chain goes on', {skip: foreignSkip},
 			`audit_chain seq=${last.at(-1).seq} hash=${last.at(-1).hash}`));
 	});
 
-test('lines go to standard error or a socket instead', {skip: foreignSkip},
+test('lines go to standard error instead', {skip: foreignSkip},
 	async () => {
 		const server = await Server.start({set: {'audit.stderr': true}});
 		await server.stop();
@@ -144,6 +149,129 @@ test('lines go to standard error or a socket instead', {skip: foreignSkip},
 		assert.deepEqual(lines.map((l) => checked(l).event), ['audit_open',
 			'role_ready', 'role_ready', 'server_start', 'server_stop',
 			'server_end']);
+	});
+
+/** A datagram socket at a path, and what it was sent, a line each. */
+async function listenAt(file) {
+	const child = spawn('python3', ['-c', `
+import os, socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o666)
+print("bound", flush=True)
+while True:
+	print(s.recv(65536).decode(), end="", flush=True)
+`, file]);
+	let text = '';
+
+	child.stdout.on('data', (data) => { text += data; });
+	await until(5000, 'the socket', () => text.startsWith('bound\n'));
+	return {lines: () => text.split('\n').slice(1, -1),
+		stop: () => child.kill('SIGKILL')};
+}
+
+test('or to a datagram socket, one each, and its end is no harm',
+	{skip: foreignSkip}, async () => {
+		const file = path.join(freshDirectory('audit'), 'socket');
+		const socket = await listenAt(file);
+		const server = await Server.start({set: {'audit.socket': file}});
+		try {
+			const client = await server.connect();
+			await client.shell(':');
+			await until(5000, 'the exit', () => socket.lines().some(
+				(line) => checked(line).event === 'process_exit'));
+			socket.stop();
+			fs.unlinkSync(file);
+			assert.equal((await client.shell('echo on')).all, 'on\n');
+		} finally {
+			await server.stop();
+			socket.stop();
+		}
+		const events = socket.lines().map((line) => checked(line).event);
+		assert.equal(events[0], 'audit_open');
+		assert.ok(events.includes('process_start'));
+		assert.match(server.stderr, /audit_lost reason=/);
+	});
+
+test('what is written to an open file is told when it is closed',
+	{skip: foreignSkip}, async () => {
+		const log = new AuditLog();
+		const server = await Server.start({set: log.set});
+		try {
+			const client = await server.connect();
+			const files = scratch(server, client, {old: 'old'});
+			const closed = (name, bytes) => log.one('file_change', (r) =>
+				r.operation === 'close_after_writing' &&
+				path.basename(r.path) === name && r.bytes === bytes &&
+				r.outcome === 'done');
+
+			await files.open('w', 'new', 'replace');
+			await files.writeBlock('w', 0, Buffer.alloc(100));
+			await files.writeBlock('w', 50, Buffer.alloc(11));
+			await files.close('w');
+			await closed('new', '111');
+			// Of a reader nothing, of one that is left open at the end.
+			await files.open('r', 'old');
+			await files.open('left', 'other', 'replace');
+			await files.close('r');
+			await client.drop();
+			await closed('other', '0');
+			assert.equal(log.records('file_change').filter((r) =>
+				r.operation === 'close_after_writing').length, 2);
+		} finally {
+			await server.stop();
+		}
+	});
+
+test('the port of a request is told', {skip: foreignSkip}, async () => {
+	const log = new AuditLog();
+	const origin = await Origin.start({'/': (q, r) => r.end('here')});
+	const server = await Server.start({
+		set: {...log.set, 'http.allow_private': 'true'}});
+	try {
+		const client = await server.connect();
+		await request(client, `${origin.url}/`);
+		const done = await log.one('http_request');
+		assert.deepEqual([done.host, done.port, done.status],
+			['127.0.0.1', String(origin.port), '200']);
+		await client.refusal('http/request', {method: 'GET',
+			requestId: 'bad', headers: [], url: 'ftp://host/'});
+		const bad = await log.one('http_request',
+			(r) => r.outcome === 'invalid');
+		assert.equal(bad.port, undefined);
+	} finally {
+		await server.stop();
+		origin.stop();
+	}
+});
+
+test('a refused file worker and limits of a client are told, each once',
+	{skip: foreignSkip}, async () => {
+		const log = new AuditLog();
+		const server = await Server.start({set: {...log.set,
+			'limits.pending_requests_max': 2}});
+		try {
+			const client = await server.connect();
+			const sleeper = await client.start(['/bin/sleep', '1000']);
+			const polls = [0, 1, 2, 3].map(() =>
+				sleeper.read({waitMs: 500}).catch(() => {}));
+			const hit = await log.one('limit_hit');
+			assert.deepEqual([hit.limit, hit.session],
+				['pending_requests_max', '1']);
+			await Promise.all(polls);
+			assert.equal(log.records('limit_hit').length, 1);
+			const entries = [{path: {type: 'glob_pattern', pattern: '/etc/*.x'},
+				access: 'read'}];
+			await client.refusal('fs/getMetadata', {path: fileUri('/etc'),
+				sandbox: {permissions: {type: 'managed', network: 'restricted',
+					file_system: {type: 'restricted', entries}},
+				cwd: server.workspaceUri, workspaceRoots: [],
+				windowsSandboxLevel: 'disabled'}});
+			assert.match((await log.one('worker_refused')).reason,
+				/glob pattern can only deny/);
+		} finally {
+			await server.stop();
+		}
 	});
 
 test('a full disk ends the server if the policy says so', {skip: foreignSkip},
