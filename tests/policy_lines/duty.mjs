@@ -275,35 +275,37 @@ async function dutyOfInit() {
 	await served({}, async (server, client) => {
 		await useProcesses(server, client);
 		const sleeper = await client.start(['/bin/sleep', '1000']);
-		const inits = server.pids().filter((pid) => fs.readFileSync(
-			`/proc/${pid}/status`, 'latin1').match(/^NSpid:\t\d+\t1$/m));
-		assert.ok(inits.length > 0);
-		for (const pid of inits)
-			await interrupt(pid);
+		// Others may be about to end.
+		const sleeping = server.pids().find((pid) =>
+			status(pid)?.Name === 'sleep');
+		await interrupt(Number(status(sleeping).PPid));
 		await sleeper.terminate();
 		await sleeper.end();
 	});
 }
 
-const restricted = (server) => ({type: 'managed', file_system: {
+const restricted = (server) => ({permissions: {type: 'managed', file_system: {
 	type: 'restricted', entries: [
 		{path: {type: 'special', value: {kind: 'root'}}, access: 'read'},
 		{path: {type: 'path', path: server.workspaceUri}, access: 'write'},
-	]}, network: 'restricted'});
+	]}, network: 'restricted'}, cwd: server.workspaceUri, workspaceRoots: [],
+windowsSandboxLevel: 'disabled'});
 
 async function dutyOfExec() {
-	await served({}, async (server, client) => {
+	const origin = await Origin.start({'/': (q, r) => r.end('here')});
+	await served({set: {'http.allow_private': 'true'}}, async (server, client) => {
 		await useProcesses(server, client);
 		await useFiles(server, client);
 		const more = await server.connect();
 		await more.shell('true');
 		await more.close();
-		await client.shell('true', {sandbox: restricted(server)})
-			.catch(() => {});
-		await request(client, 'http://127.0.0.1:1/').catch(() => {});
+		assert.equal((await client.shell('true',
+			{sandbox: restricted(server)})).exitCode, 0);
+		assert.equal((await request(client, `${origin.url}/`)).status, 200);
 		const words = Array.from({length: 40}, () => 'y'.repeat(KIB));
 		await (await client.start(['/bin/true', ...words])).end();
 	});
+	origin.stop();
 }
 
 async function dutyOfSupervisor() {
@@ -323,7 +325,9 @@ async function dutyOfSupervisor() {
 		await client.shell('true');
 		process.kill(server.pid, 'SIGHUP');
 		await client.shell('true').catch(() => {});
-		process.kill(server.role ? server.rolePids('exec')[0] : 0, 'SIGKILL');
+		// One that cannot end by itself.
+		process.kill(server.rolePids('net')[0], 'SIGSTOP');
+		process.kill(server.rolePids('exec')[0], 'SIGKILL');
 		await until(5000, 'another exec', () =>
 			server.stderr.match(/serving/g)?.length > 2);
 	} finally {

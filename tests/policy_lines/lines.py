@@ -161,6 +161,7 @@ def own_calls(log, role):
     names = {'supervisor': 'sallyport', 'exec': 'sallyport-exec',
              'child': 'sallyport-exec'}
     locked, calls, first = {}, set(), None
+    seen, server = set(), None
     with open(log, encoding='utf8', errors='replace') as f:
         for text in f:
             match = STRACE.match(text)
@@ -171,6 +172,10 @@ def own_calls(log, role):
                 continue
             if first is None:
                 first = pid
+            # A program begins with one of these, a fork of it does not.
+            if pid not in seen and call in ('brk', 'execve'):
+                server = pid
+            seen.add(pid)
             # Both ways to load a filter.
             if 'SECCOMP_SET_MODE_FILTER' in text or \
                'SECCOMP_MODE_FILTER' in text:
@@ -178,7 +183,7 @@ def own_calls(log, role):
             count = locked.get(pid, 0)
             if role == 'supervisor':
                 # Forks of it before they become a role are its own code too.
-                if first in locked and (count or pid != first):
+                if server in locked and (count or pid != server):
                     calls.add(call)
             elif role == 'exec':
                 # Its children have no filter of their own at first.
@@ -255,7 +260,8 @@ def try_own_calls(tree, role, count):
         rule = re.compile(rf'{call}[ :#]')
         try_line(tree, role, f'{role}: {call}',
                  lambda name, number, text, it=rule: bool(it.match(text)),
-                 count, said.get(call))
+                 # A line of child.policy has its reason there.
+                 count, said.get(call, 'programs'))
 
 
 def main():
@@ -278,7 +284,8 @@ def main():
                 try_own_calls(tree, role, count)
             tree.restore(ROLES[role][1])
             print(f'{role}: {count.lines} lines, {count.needed} needed, '
-                  f'{count.marked} for other hosts, {count.elsewhere} for '
+                  f'{count.marked} for other hosts or programs, '
+                  f'{count.elsewhere} for '
                   f'other machines, {len(count.unneeded)} not needed',
                   flush=True)
             failed = failed or bool(count.unneeded)
