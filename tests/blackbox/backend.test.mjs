@@ -7,7 +7,10 @@ import path from 'node:path';
 import {test} from 'node:test';
 import {startParams} from './lib/client.mjs';
 import {uniqueWord, withArgument} from './lib/proc.mjs';
-import {Server, fileUri, foreignSkip, rootSkip, withServer} from './lib/server.mjs';
+import {
+	Server, binary, build, fileUri, foreignSkip, freshDirectory, rootSkip,
+	withServer,
+} from './lib/server.mjs';
 import {pause, until} from './lib/wait.mjs';
 
 const START = 'sh -c {command}';
@@ -465,4 +468,44 @@ test('a program ends with its time while terminate hangs at the server\'s end',
 		await until(5000, word, () => withArgument(word).length > 0);
 		await server.stop();
 		assert.deepEqual(withArgument(word), []);
+	});
+
+// A host that gives no namespaces: init, not the kernel, ends a command's tree.
+const without = path.join(build, 'tests', 'sandbox', 'without');
+const USER = 1234;
+for (const [who, command] of [
+	['root', `${without} namespaces -- setpriv --bounding-set -sys_admin `],
+	['a user', `setpriv --reuid ${USER} --regid ${USER} --clear-groups ` +
+		`${without} userns -- `],
+])
+	test(`a degraded host runs and ends programs so, for ${who}`, {
+		skip: foreignSkip || (fs.existsSync(without) ? rootSkip :
+			'without is not built'),
+	}, async () => {
+		const workspace = freshDirectory();
+		fs.chownSync(workspace, USER, USER);
+		const notes = path.join(workspace, 'notes');
+		const add = (words) => `sh -c "echo ${words} >>${notes}"`;
+		const word = uniqueWord();
+		const server = await Server.start({
+			command: `${command}${binary} serve --workspace {workspace}`,
+			workspace, set: {...COMMAND, 'sandbox.degraded': 'allow',
+				'backend.terminate': add('terminate'),
+				'backend.finalize': add('{status} {exit_code}')}});
+		try {
+			const client = await server.connect();
+			assert.equal((await client.shell('exit 3')).exitCode, 3);
+			const process = await client.start(['/bin/sh', '-c',
+				'trap "" TERM; (setsid sleep 1000 &); echo up; sleep 1000', word]);
+			await process.prints(/up/);
+			await process.terminate();
+			assert.equal((await process.end()).exitCode, 137);
+			await until(5000, 'all notes', () => fs.readFileSync(notes, 'utf8')
+				.endsWith('completed 137\n'));
+			assert.deepEqual(withArgument(word), []);
+			assert.match(fs.readFileSync(notes, 'utf8'),
+				/^terminate\ncompleted 3\n(terminate\n){4}completed 137\n$/);
+		} finally {
+			await server.stop();
+		}
 	});
