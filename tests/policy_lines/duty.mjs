@@ -249,7 +249,8 @@ async function useProcesses(server, client) {
 	assert.deepEqual([sh.all, sh.exitCode], ['out\n', 3]);
 	const tty = await client.start(['/bin/sh'], {tty: true});
 	await tty.resize(33, 44);
-	await tty.write('stty size\n');
+	// Input does not wait for the size, which goes another way.
+	await tty.write('until stty size | grep 33.44; do :; done\n');
 	await tty.prints(/33 44/);
 	await tty.write('exit 5\n');
 	assert.equal((await tty.end()).exitCode, 5);
