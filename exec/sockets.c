@@ -14,15 +14,44 @@
 #define INODE_COLUMN 6
 #define PATH_COLUMN  7
 
-bool
-sockets_are_own(const struct exec_config *c, const char *path)
+/* Write path without "//", "." and "..", which bind(2) keeps as they were
+ * given. False if it does not fit, as none of a socket can. */
+static bool
+straighten(const char *path, char out[LINE_SIZE])
 {
+	size_t used = 0;
+
+	while (*path != '\0') {
+		size_t len = strcspn(path += strspn(path, "/"), "/");
+
+		if (len == 2 && memcmp(path, "..", 2) == 0) {
+			while (used > 0 && out[--used] != '/')
+				;
+		} else if (len > 1 || (len == 1 && *path != '.')) {
+			if (used + len + 2 > LINE_SIZE)
+				return false;
+			out[used++] = '/';
+			memcpy(out + used, path, len);
+			used += len;
+		}
+		path += len;
+	}
+	out[used] = '\0';
+	return true;
+}
+
+bool
+sockets_are_own(const struct exec_config *c, const char *name)
+{
+	char path[LINE_SIZE];
 	static const char *const own[] = {"/run", "/dev", "/proc", "/tmp"};
 	size_t count = sizeof own / sizeof own[0];
 
 	/* What is covered under the preset open keeps the host's /tmp. */
 	if (c->preset == PRESET_OPEN)
 		count--;
+	if (!straighten(name, path))
+		return false;
 	for (size_t i = 0; i < count; i++)
 		if (view_is_below(path, own[i]))
 			return true;

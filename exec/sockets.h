@@ -38,7 +38,7 @@ struct sockets {
 
 /* Whether what lies there is a session's own, or may be a client's: no view
  * covers it. */
-bool sockets_are_own(const struct exec_config *c, const char *path);
+bool sockets_are_own(const struct exec_config *c, const char *name);
 /* Append the kernel's list of the caller's network namespace: those with a name
  * that are not own, as a program with the host's network makes as many of its
  * own as it likes. 0, or a negative errno with e. */

@@ -101,6 +101,11 @@ sockets_are_own_where_a_session_has_its_own(void **state)
 	assert_true(sockets_are_own(&c, "/run/a"));
 	assert_false(sockets_are_own(&c, "/tmpfile"));
 	assert_false(sockets_are_own(&c, "/var/run/a"));
+	assert_false(sockets_are_own(&c, "/tmp/../var/a"));
+	assert_false(sockets_are_own(&c, "/run/./..//srv/a"));
+	assert_false(sockets_are_own(&c, "/../../srv/a"));
+	assert_true(sockets_are_own(&c, "//tmp/./x/../a"));
+	assert_true(sockets_are_own(&c, "/tmp/..a/.b"));
 	c.preset = PRESET_OPEN;
 	assert_false(sockets_are_own(&c, "/tmp/a"));
 	assert_true(sockets_are_own(&c, "/run/a"));
