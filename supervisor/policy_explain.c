@@ -149,6 +149,39 @@ answer_syscall(const struct policy_layers *l, const char *name,
 	return d.action.kind == SYSCALL_ALLOW ? POLICY_YES : POLICY_NO;
 }
 
+/* What is refused besides where the host lacks a layer and the configuration
+ * goes on without it: exec/order_make.c. */
+static void
+answer_degraded(const struct config *c, const char *name,
+    const uint64_t args[SYSCALL_ARGS])
+{
+	static const struct {
+		const char *filter, *where;
+	} rows[] = {
+	    {"child_bare", "the host gives no namespaces"},
+	    {"child_no_attributes",
+		"the host gives no namespaces and nothing can be written"},
+	    {"child_no_network", "the host gives no network namespace"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct policy_decision d;
+		struct policy_layers l;
+		scoped_buf why;
+		int r = policy_layers_init(&l, rows[i].filter, c, false);
+
+		buf_init(&why, EXPLAIN_LINE_MAX);
+		if (r == 0)
+			d = policy_layers_decide(&l, name, args);
+		if (r == 0 && d.action.kind != SYSCALL_ALLOW &&
+		    policy_decision_put(&d, name, &why) == 0)
+			(void)printf("  but %s where %s, by %.*s\n",
+			    policy_action_name(d.action), rows[i].where,
+			    (int)why.len, (char *)why.data);
+		policy_layers_done(&l);
+	}
+}
+
 static int
 explain_syscall(const struct config *c, const char *who, int argc, char **argv)
 {
@@ -165,6 +198,9 @@ explain_syscall(const struct config *c, const char *who, int argc, char **argv)
 			    "want argN=VALUE, N from 0 to 5");
 	if (open_layers(&layers, who, c) == 0)
 		code = answer_syscall(&layers, argv[0], args);
+	if (code == POLICY_YES && c->degraded && !policy_is_text(who) &&
+	    policy_source_find(who) == NULL)
+		answer_degraded(c, argv[0], args);
 	policy_layers_done(&layers);
 	return code;
 }

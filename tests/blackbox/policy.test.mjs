@@ -208,6 +208,27 @@ test('explain says what decides', {skip: foreignSkip}, () => {
 	}
 });
 
+test('explain tells what degraded mode refuses besides',
+	{skip: foreignSkip}, () => {
+		const explain = (degraded, ...call) => policy(['explain', '--set',
+			`sandbox.degraded=${degraded}`, 'current', 'syscall', ...call]);
+		const rows = [
+			[['prlimit64', 'arg0=5'],
+				/  but EPERM where the host gives no namespaces, by child_bare\.policy:\d+: prlimit64: arg0 != 0/],
+			[['chmod'], /nothing can be written, by child_no_attributes\.policy:\d+: chmod/],
+			[['socket', 'arg0=AF_INET', 'arg1=1'],
+				/  but EPERM where the host gives no network namespace, by child_no_network\.policy:\d+: socket/],
+		];
+
+		for (const [call, want] of rows) {
+			const got = explain('allow', ...call);
+			assert.equal(got.status, 0, got.stdout + got.stderr);
+			assert.match(got.stdout, want);
+			assert.doesNotMatch(explain('refuse', ...call).stdout, /but/);
+		}
+		assert.doesNotMatch(explain('allow', 'read').stdout, /but/);
+	});
+
 const guarded = `[http]
 allow = 10.1.0.0/16
 allow = db.internal:5432
