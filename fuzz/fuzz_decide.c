@@ -177,8 +177,12 @@ lies_in(struct bytes path, const char *dir)
 	       (path.len == n || path.data[n] == '/');
 }
 
+/*
+ * *within: it is denied by more than the rule of the root, so also where a root
+ * that starts empty has the path without a rule.
+ */
 static enum plan_access
-evaluate(const struct profile *p, struct bytes path)
+evaluate(const struct profile *p, struct bytes path, bool *within)
 {
 	enum plan_access best = PLAN_NONE;
 	bool given = false;
@@ -201,8 +205,13 @@ evaluate(const struct profile *p, struct bytes path)
 		if (own > depth || (own == depth && rule->access > best))
 			best = rule->access;
 		if (own > depth)
+			*within = false;
+		if (own >= depth && rule->access == PLAN_DENY && rule->len > 1)
+			*within = true;
+		if (own > depth)
 			depth = own;
 	}
+	*within = *within && best == PLAN_DENY;
 	return given ? best : PLAN_NONE;
 }
 
@@ -223,19 +232,40 @@ rank(enum plan_access a)
 	return 3;
 }
 
+/*
+ * Of what is brought, one layer's denial is enough. What only one layer gives
+ * again below a denial has no rule of its own, and stays denied.
+ */
+static void
+check_access(const struct plan *plan, struct bytes path, enum plan_access got)
+{
+	const bool brought = plan_is_brought(plan, path);
+	bool denied = false;
+	int least = 3;
+
+	for (unsigned int i = 0; i < PLAN_LAYERS; i++) {
+		bool within = false;
+		enum plan_access own =
+		    evaluate(&plan->layers[i], path, &within);
+
+		denied = denied || within;
+		least = rank(own) < least ? rank(own) : least;
+	}
+	if (brought && denied)
+		assert(got == PLAN_DENY);
+	else if (brought && least == 0)
+		assert(got == PLAN_NONE || got == PLAN_DENY);
+	else
+		assert(rank(got) == least);
+}
+
 static void
 check_path(const struct plan *plan, struct bytes path)
 {
 	struct plan_answer a = plan_access(plan, path);
 	const struct plan_path *nearest = NULL;
-	int least = 3;
 
-	for (unsigned int i = 0; i < PLAN_LAYERS; i++) {
-		int own = rank(evaluate(&plan->layers[i], path));
-
-		least = own < least ? own : least;
-	}
-	assert(rank(a.access) == least);
+	check_access(plan, path, a.access);
 	for (size_t i = 0; i < plan->path_count; i++)
 		if (lies_in(path, plan->paths[i].path) &&
 		    (nearest == NULL ||
@@ -245,7 +275,7 @@ check_path(const struct plan *plan, struct bytes path)
 	assert(a.glob == NULL || a.access == PLAN_DENY);
 	if (nearest != NULL && a.glob == NULL)
 		assert(a.access == nearest->access);
-	if (nearest == NULL)
+	if (nearest == NULL && a.glob == NULL)
 		assert(a.access == PLAN_NONE);
 }
 
