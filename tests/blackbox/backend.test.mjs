@@ -133,16 +133,17 @@ const note = (words) => `sh -c "echo ${words} >>/%W/notes"`;
 
 /** The same with notes in the workspace; body gets how to read them. */
 function noted(what, keys, body) {
-	const directory = fs.mkdtempSync('/var/tmp/sallyport-backend-');
-	fs.chmodSync(directory, 0o777);
-	const file = path.join(directory, 'notes');
-	const named = Object.fromEntries(Object.entries(keys).map(([key, value]) =>
-		[key, value.replaceAll('%W', directory.slice(1))]));
-	const notes = () => fs.existsSync(file) ?
-		fs.readFileSync(file, 'utf8').trim().split('\n') : [];
 	test(what, {skip: foreignSkip}, async () => {
+		const directory = fs.mkdtempSync('/var/tmp/sallyport-backend-');
+		fs.chmodSync(directory, 0o777);
+		const file = path.join(directory, 'notes');
+		const named = Object.fromEntries(Object.entries(keys).map(
+			([key, value]) =>
+				[key, value.replaceAll('%W', directory.slice(1))]));
+		const notes = () => fs.existsSync(file) ?
+			fs.readFileSync(file, 'utf8').trim().split('\n') : [];
 		const server = await Server.start({workspace: directory, keep: true,
-			set: {'backend.type': 'command', 'backend.start': START, ...named}});
+			set: {...COMMAND, ...named}});
 		try {
 			await body(await server.connect(), notes, server);
 		} finally {
@@ -494,14 +495,17 @@ for (const [who, command] of [
 				'backend.finalize': add('{status} {exit_code}')}});
 		try {
 			const client = await server.connect();
+			const ends = (text) => until(5000, text, () =>
+				fs.existsSync(notes) &&
+				fs.readFileSync(notes, 'utf8').endsWith(text));
 			assert.equal((await client.shell('exit 3')).exitCode, 3);
+			await ends('completed 3\n');
 			const process = await client.start(['/bin/sh', '-c',
 				'trap "" TERM; (setsid sleep 1000 &); echo up; sleep 1000', word]);
 			await process.prints(/up/);
 			await process.terminate();
 			assert.equal((await process.end()).exitCode, 137);
-			await until(5000, 'all notes', () => fs.readFileSync(notes, 'utf8')
-				.endsWith('completed 137\n'));
+			await ends('completed 137\n');
 			assert.deepEqual(withArgument(word), []);
 			assert.match(fs.readFileSync(notes, 'utf8'),
 				/^terminate\ncompleted 3\n(terminate\n){4}completed 137\n$/);

@@ -173,6 +173,13 @@ async function podman() {
 		await end();
 		run(['rm', '-f', '-t', '0', 'box']);
 		run(['rmi', '-f', 'mini:1']);
+		// One for each program stays for minutes, and would then make the
+		// directory again.
+		await until(END_MS, 'the last conmon', () => {
+			const left = withArgument(dir);
+			left.forEach((pid) => process.kill(pid, 'SIGKILL'));
+			return left.length === 0;
+		});
 		remove(dir);
 	};
 	try {
