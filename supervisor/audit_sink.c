@@ -31,6 +31,78 @@ audit_output_name(enum audit_output output)
 	return output_names[output];
 }
 
+static const char *
+base_of(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
+/* --- reading the end of a file -------------------------------------------- */
+
+/* The same file as we write, or one that was put in its place since? */
+static bool
+is_same(int a, int b)
+{
+	struct stat one, other;
+
+	return fstat(a, &one) == 0 && fstat(b, &other) == 0 &&
+	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* Of the file that is written by write_fd and has our name. */
+static int
+read_tail(const struct audit_sink *s, int write_fd, size_t len, struct buf *out)
+{
+	int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+	scoped_fd fd = openat(s->dir_fd, base_of(s->path), flags);
+	struct stat st;
+	ssize_t n = 1;
+	off_t at;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!is_same(fd, write_fd))
+		return -ESTALE;
+	at = st.st_size > (off_t)len ? st.st_size - (off_t)len : 0;
+	len = (size_t)(st.st_size - at);
+	if (buf_reserve(out, len) < 0)
+		return -ENOMEM;
+	while (len > 0 && n > 0) {
+		n = pread(fd, out->data + out->len, len, at);
+		if (n < 0)
+			return -errno;
+		out->len += (size_t)n;
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int
+audit_sink_tail(const struct audit_sink *s, size_t len, struct buf *out)
+{
+	return s->output == AUDIT_FILE ? read_tail(s, s->fd, len, out) : 0;
+}
+
+/* What a writer that was cut off has left behind the last newline, up to one
+ * line's length. */
+static int
+measure_torn(const struct audit_sink *s, int fd, size_t *torn)
+{
+	const uint8_t *end;
+	scoped_buf tail;
+	int r;
+
+	buf_init(&tail, 256u * 1024u);
+	r = read_tail(s, fd, tail.max, &tail);
+	if (r < 0)
+		return r;
+	end = tail.len > 0 ? memrchr(tail.data, '\n', tail.len) : NULL;
+	*torn =
+	    end == NULL ? tail.len : tail.len - (size_t)(end - tail.data) - 1;
+	return 0;
+}
+
 /* --- opening -------------------------------------------------------------- */
 
 /* Nobody else may have it open for writing, or have written it before. */
@@ -53,37 +125,13 @@ check_file(int fd, const char *path, struct err *e)
 	return 0;
 }
 
-static const char *
-base_of(const char *path)
-{
-	return strrchr(path, '/') + 1;
-}
-
-/* What a writer that was cut off has left behind the last newline, up to one
- * line's length. */
-static int
-measure_torn(const struct audit_sink *s, size_t *torn)
-{
-	const uint8_t *end;
-	scoped_buf tail;
-	int r;
-
-	buf_init(&tail, 256u * 1024u);
-	r = audit_sink_tail(s, tail.max, &tail);
-	if (r < 0)
-		return r;
-	end = tail.len > 0 ? memrchr(tail.data, '\n', tail.len) : NULL;
-	*torn =
-	    end == NULL ? tail.len : tail.len - (size_t)(end - tail.data) - 1;
-	return 0;
-}
-
 static int
 open_file(struct audit_sink *s, struct err *e)
 {
 	int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW |
 		    O_NOCTTY | O_NONBLOCK;
 	scoped_fd fd = openat(s->dir_fd, base_of(s->path), flags, 0600);
+	size_t torn;
 	int r;
 
 	if (fd < 0)
@@ -91,10 +139,14 @@ open_file(struct audit_sink *s, struct err *e)
 	r = check_file(fd, s->path, e);
 	if (r < 0)
 		return r;
+	r = measure_torn(s, fd, &torn);
+	if (r < 0)
+		return err_errno(e, -r, "audit file %.100s", s->path);
 	fd_close(&s->fd);
 	s->fd = fd_take(&fd);
-	r = measure_torn(s, &s->torn);
-	return r < 0 ? err_errno(e, -r, "audit file %.100s", s->path) : 0;
+	s->torn = torn;
+	s->ended = false;
+	return 0;
 }
 
 static int
@@ -174,49 +226,6 @@ audit_sink_close(struct audit_sink *s)
 	fd_close(&s->dir_fd);
 	free(s->path);
 	s->path = NULL;
-}
-
-/* --- reading the end of a file -------------------------------------------- */
-
-/* The same file as we write, or one that was put in its place since? */
-static bool
-is_same(int a, int b)
-{
-	struct stat one, other;
-
-	return fstat(a, &one) == 0 && fstat(b, &other) == 0 &&
-	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-}
-
-int
-audit_sink_tail(const struct audit_sink *s, size_t len, struct buf *out)
-{
-	int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
-	scoped_fd fd = -1;
-	struct stat st;
-	ssize_t n = 1;
-	off_t at;
-
-	if (s->output != AUDIT_FILE)
-		return 0;
-	fd = openat(s->dir_fd, base_of(s->path), flags);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if (!is_same(fd, s->fd))
-		return -ESTALE;
-	at = st.st_size > (off_t)len ? st.st_size - (off_t)len : 0;
-	len = (size_t)(st.st_size - at);
-	if (buf_reserve(out, len) < 0)
-		return -ENOMEM;
-	while (len > 0 && n > 0) {
-		n = pread(fd, out->data + out->len, len, at);
-		if (n < 0)
-			return -errno;
-		out->len += (size_t)n;
-		at += n;
-		len -= (size_t)n;
-	}
-	return 0;
 }
 
 /* --- writing -------------------------------------------------------------- */

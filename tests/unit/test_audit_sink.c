@@ -134,6 +134,37 @@ sink_reopens_the_name_after_a_rotation(void **state)
 }
 
 static void
+sink_keeps_the_old_file_if_the_new_one_cannot_be_read(void **state)
+{
+	const struct place *p = *state;
+	struct audit_sink s;
+
+	assert_int_equal(audit_sink_open(&s, AUDIT_FILE, p->path, NULL), 0);
+	assert_int_equal(say(&s, "a\n"), 0);
+	assert_int_equal(rename(p->path, p->other), 0);
+	{
+		scoped_fd fd =
+		    open(p->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+		assert_int_equal(write(fd, "cut", 3), 3);
+	}
+	alloc_fail_at(1);
+	assert_int_equal(audit_sink_reopen(&s, NULL), -ENOMEM);
+	assert_true(alloc_failed());
+	alloc_fail_at(0);
+	assert_int_equal(say(&s, "b\n"), 0);
+	assert_file_is(p->other, "a\nb\n");
+	assert_file_is(p->path, "cut");
+	/* The old file's state says nothing of the new one. */
+	s.torn = 1;
+	s.ended = true;
+	assert_int_equal(audit_sink_reopen(&s, NULL), 0);
+	assert_int_equal(say(&s, "c\n"), 0);
+	assert_file_is(p->path, "cut\nc\n");
+	audit_sink_close(&s);
+}
+
+static void
 sink_ends_the_line_of_a_writer_that_was_cut_off(void **state)
 {
 	const struct place *p = *state;
@@ -237,6 +268,7 @@ main(void)
 	    AT_PLACE(sink_file_is_private_and_appended_to),
 	    AT_PLACE(sink_refuses_a_file_that_others_have_a_hand_in),
 	    AT_PLACE(sink_reopens_the_name_after_a_rotation),
+	    AT_PLACE(sink_keeps_the_old_file_if_the_new_one_cannot_be_read),
 	    AT_PLACE(sink_ends_the_line_of_a_writer_that_was_cut_off),
 	    AT_PLACE(sink_takes_back_a_line_that_was_cut_short),
 	    AT_PLACE(sink_sends_a_datagram_a_line),
