@@ -152,21 +152,29 @@ sweeper_run(const struct scratch *s, int top, int life)
 	_exit(0);
 }
 
+/* Nobody's child: the server waits for the end of all of its own. */
+static void
+leave_to_sweeper(void)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		_exit(pid < 0 ? 1 : 0);
+}
+
 static int
 start_sweeper(struct scratch *s, struct err *e)
 {
 	scoped_fd top =
 	    open(s->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int ends[2];
+	int ends[2], status;
 	pid_t pid;
 
 	if (top < 0 || pipe2(ends, O_CLOEXEC) < 0)
 		return err_errno(e, errno, "open %s", s->path);
 	pid = fork();
-	/* Nobody's child: the server waits for the end of all of its own. */
-	if (pid == 0 && fork() != 0)
-		_exit(0);
 	if (pid == 0) {
+		leave_to_sweeper();
 		/* Above the two that it is to have. */
 		int high = fcntl(top, F_DUPFD_CLOEXEC, 5);
 		int end = fcntl(ends[0], F_DUPFD_CLOEXEC, 5);
@@ -177,8 +185,11 @@ start_sweeper(struct scratch *s, struct err *e)
 	}
 	(void)close(ends[0]);
 	s->life = ends[1];
-	if (pid < 0 || waitpid(pid, NULL, 0) < 0)
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
 		return err_errno(e, errno, "fork");
+	if (status != 0)
+		return err_set(e, EAGAIN,
+		    "cannot start the process that removes %s", s->path);
 	return 0;
 }
 
@@ -192,6 +203,7 @@ int
 scratch_make(struct scratch *s, uid_t uid, gid_t gid, struct err *e)
 {
 	char home[sizeof s->path + sizeof "/home"];
+	int r;
 
 	(void)snprintf(s->path, sizeof s->path, "/tmp/sallyport-XXXXXX");
 	if (mkdtemp(s->path) == NULL) {
@@ -205,7 +217,12 @@ scratch_make(struct scratch *s, uid_t uid, gid_t gid, struct err *e)
 	    (geteuid() == 0 &&
 		(lchown(home, uid, gid) < 0 || lchown(s->path, uid, gid) < 0)))
 		return err_errno(e, errno, "make %s", home);
-	return start_sweeper(s, e);
+	r = start_sweeper(s, e);
+	if (r < 0) {
+		(void)rmdir(home);
+		(void)rmdir(s->path);
+	}
+	return r;
 }
 
 void

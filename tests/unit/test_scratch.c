@@ -1,14 +1,19 @@
 #include "supervisor/scratch.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
 
 #define DEPTH 300
+/* A user without processes. */
+#define OTHER 54321
 
 static void
 make_file(int dir, const char *name)
@@ -70,11 +75,50 @@ everything_goes_and_no_link_is_followed(void **state)
 	assert_int_equal(rmdir(outside), 0);
 }
 
+/* As a user who may have two processes: this one, and the one in between that
+ * start the sweeper. Returns what went wrong, 0: nothing. */
+static int
+make_without_room(void)
+{
+	const struct rlimit two = {2, 2};
+	struct scratch s;
+	struct err e = {0};
+
+	if (setresgid(OTHER, OTHER, OTHER) < 0 ||
+	    setresuid(OTHER, OTHER, OTHER) < 0 ||
+	    setrlimit(RLIMIT_NPROC, &two) < 0)
+		return 1;
+	scratch_init(&s);
+	if (scratch_make(&s, OTHER, OTHER, &e) != -EAGAIN)
+		return 2;
+	if (access(s.path, F_OK) == 0)
+		return 3;
+	scratch_done(&s);
+	return 0;
+}
+
+static void
+without_a_sweeper_nothing_is_made(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip_because("root only");
+	pid = fork();
+	if (pid == 0)
+		_exit(make_without_room());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(everything_goes_and_no_link_is_followed),
+	    cmocka_unit_test(without_a_sweeper_nothing_is_made),
 	};
 
 	return cmocka_run_group_tests_name("scratch", tests, NULL, NULL);
