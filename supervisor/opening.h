@@ -1,6 +1,7 @@
 /*
- * All that is opened before the lock-down. After it, and only on SIGHUP, the
- * supervisor opens the files that it was configured by, and its audit log.
+ * All that is opened before the lock-down. After it the supervisor opens, on
+ * SIGHUP alone, the files that it was configured by and its audit log; and it
+ * connects to the audit socket again when a line finds no reader there.
  */
 #ifndef SUPERVISOR_OPENING_H
 #define SUPERVISOR_OPENING_H

@@ -17,7 +17,9 @@ const struct process_row process_rows[] = {
 	.namespaces = "the host's",
 	.files =
 	    "opened before its lock-down; on SIGHUP the configuration, the "
-	    "files that it names and the audit log again",
+	    "files that it names and the audit log again; the audit socket "
+	    "also "
+	    "when its reader has gone",
 	.descriptors = "the listening socket, the workspaces and programs, a "
 		       "channel and a log pipe of each role, the audit log",
 	.lockdown =
