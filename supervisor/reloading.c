@@ -29,11 +29,9 @@ refuse(struct reloading *r, struct bytes complaints, const char *reason)
 	audit_reload(*r->server, NULL, reason);
 }
 
-void
-reloading_give_up(struct reloading *r, const char *reason)
+static void
+drop(struct reloading *r, const char *reason)
 {
-	if (r->pending == NULL)
-		return;
 	reload_free(r->pending);
 	r->pending = NULL;
 	refuse(r, (struct bytes){0}, reason);
@@ -100,11 +98,21 @@ reloading_on_applied(struct reloading *r, const struct msg_exec_applied *m,
 	} else {
 		(void)snprintf(reason, sizeof reason, "%.*s", (int)m->text.len,
 		    (const char *)m->text.data);
-		reloading_give_up(r, reason);
+		drop(r, reason);
 	}
 	if (r->again)
 		reloading_start(r);
 	return 0;
+}
+
+void
+reloading_give_up(struct reloading *r, const char *reason)
+{
+	if (r->pending == NULL)
+		return;
+	drop(r, reason);
+	if (r->again)
+		reloading_start(r);
 }
 
 void

@@ -22,7 +22,8 @@ void reloading_start(struct reloading *r);
 must_use int reloading_on_applied(struct reloading *r,
     const struct msg_exec_applied *m, struct err *e);
 
-/* Nobody will answer. */
+/* Exec is gone and will not answer. One that was asked for meanwhile is read
+ * now, for the next exec. */
 void reloading_give_up(struct reloading *r, const char *reason);
 
 /* Free all; the server as started is in force no more either. */

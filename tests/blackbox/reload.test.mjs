@@ -163,3 +163,24 @@ test('the new configuration outlives exec and net', options, () =>
 		const client = await server.connect();
 		assert.equal((await client.shell('echo $WHICH', everything)).stdout, 'new\n');
 	}));
+
+test('a second SIGHUP that exec died before is not lost', options, () =>
+	withReloadable('[env]\nset = WHICH=old\n', async (r, server) => {
+		const exec = await server.role('exec');
+		const seen = () =>
+			(server.stderr.match(/audit_reopened/g) ?? []).length;
+		process.kill(exec, 'SIGSTOP');
+		for (const [i, which] of ['first', 'second'].entries()) {
+			fs.writeFileSync(r.config, `[env]\nset = WHICH=${which}\n`);
+			process.kill(server.pid, 'SIGHUP');
+			await until(5000, 'SIGHUP', () => seen() === i + 1);
+		}
+		process.kill(exec, 'SIGKILL');
+		await until(10000, 'a new pair', () =>
+			/serving .*generation=2/.test(server.stderr));
+		const client = await server.connect();
+		assert.equal((await client.shell('echo $WHICH', everything)).stdout,
+			'second\n');
+		assert.deepEqual(r.log.records('reload').map((x) => x.outcome),
+			['refused', 'done']);
+	}));
