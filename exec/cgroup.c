@@ -162,17 +162,19 @@ cgroup_kill(const struct cgroup *g)
 		(void)!raw_write_file_at(g->dir[CGROUP_V2], "cgroup.kill", "1");
 }
 
-uint64_t
-cgroup_cpu_time_ms(const struct cgroup *g)
+int
+cgroup_cpu_time_ms(const struct cgroup *g, uint64_t *ms)
 {
-	int dir = g->dir[CGROUP_V2];
 	char text[CGROUP_FILE_MAX];
 	uint64_t us;
+	int r = cgroup_file_read(g->dir[CGROUP_V2], "cpu.stat", text);
 
-	if (dir < 0 || cgroup_file_read(dir, "cpu.stat", text) < 0 ||
-	    !cgroup_file_find(text, "usage_usec", &us))
-		return 0;
-	return us / 1000;
+	if (r < 0)
+		return r;
+	if (!cgroup_file_find(text, "usage_usec", &us))
+		return -ENODATA;
+	*ms = us / 1000;
+	return 0;
 }
 
 uint64_t

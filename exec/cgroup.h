@@ -85,8 +85,9 @@ must_use int cgroup_enter(const int dir[CGROUP_HIERARCHIES]);
 /* End all that is in it, where the kernel does that at one stroke. */
 void cgroup_kill(const struct cgroup *g);
 
-/* CPU time that was used in it: milliseconds; 0 if that cannot be told. */
-uint64_t cgroup_cpu_time_ms(const struct cgroup *g);
+/* CPU time that was used in it, milliseconds. 0; -ENODATA if the kernel's file
+ * does not tell it; another negative errno if it cannot be read. */
+must_use int cgroup_cpu_time_ms(const struct cgroup *g, uint64_t *ms);
 
 /* How often a fork in it has failed for the total of processes. */
 uint64_t cgroup_refused_forks(const struct cgroup_tree *t,

@@ -4,10 +4,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/log.h"
 #include "exec/executor_backend.h"
 
 /* The least time between two looks at the CPU time of a command. */
-#define CPU_CHECK_MS 20
+#define CPU_CHECK_MS   20
+/* Looks in a row that fail, until its CPU time is taken for used up. */
+#define CPU_MISSES_MAX 5
 
 int
 executor_limits_session(struct executor *x, struct session *s, struct err *e)
@@ -100,8 +103,21 @@ check_cpu_time(struct executor *x, struct lease *l, int64_t now_ms)
 {
 	const struct limits *limits = &x->sessions[l->slot]->config->limits;
 	uint64_t all = limits->child_cpu_time_total;
-	uint64_t used = cgroup_cpu_time_ms(&l->group);
+	uint64_t used = 0;
+	int r = cgroup_cpu_time_ms(&l->group, &used);
 
+	l->cpu_misses = r < 0 ? l->cpu_misses + 1 : 0;
+	if (r < 0 && l->cpu_misses < CPU_MISSES_MAX) {
+		l->cpu_check_ms = now_ms + CPU_CHECK_MS;
+		return;
+	}
+	/* A bound that cannot be kept is taken for reached. */
+	if (r < 0) {
+		log_error("cpu_time_unknown errno=%d effect=\"the command is "
+			  "ended\"",
+		    -r);
+		used = all;
+	}
 	if (used >= all)
 		end_for(x, l, END_CPU_TOTAL);
 	else

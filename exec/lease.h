@@ -49,8 +49,9 @@ struct lease {
 	enum end_reason limit; /* we did, for that: END_WALL_TIME, _CPU_TOTAL */
 	int64_t deadline_ms;   /* when its time is over; 0: never */
 	int64_t cpu_check_ms;  /* when its CPU time may be; 0: never */
-	struct cgroup group;   /* its own, in that of its session */
-	uint64_t refused_forks; /* in its group, when it started */
+	unsigned int cpu_misses; /* looks at it in a row that failed */
+	struct cgroup group;	 /* its own, in that of its session */
+	uint64_t refused_forks;	 /* in its group, when it started */
 	struct status_record last;
 	struct source pidfd, status, control;
 	struct placeholder_hold hold; /* released before the lease is freed */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "exec/cgroup.h"
 #include "exec/cgroup_file.h"
 #include "tests/unit/unit.h"
 
@@ -46,7 +47,7 @@ check(const struct place *p, const char *name, const char *want)
 
 static const char *const names[] = {"memory.max", "memory.swap.max",
     "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "pids.max",
-    "cpu.max", "cpu.cfs_period_us", "cpu.cfs_quota_us", "file"};
+    "cpu.max", "cpu.cfs_period_us", "cpu.cfs_quota_us", "cpu.stat", "file"};
 
 static void
 place_remove(struct place *p)
@@ -253,6 +254,28 @@ groups_are_wanted_for_totals_alone(void **state)
 	assert_true(cgroup_wanted(&l));
 }
 
+static void
+cpu_time_that_cannot_be_read_is_not_zero(void **state)
+{
+	struct place p;
+	struct cgroup g;
+	uint64_t ms = 7;
+
+	(void)state;
+	place_make(&p);
+	cgroup_init(&g);
+	assert_int_equal(cgroup_cpu_time_ms(&g, &ms), -EBADF);
+	g.dir[CGROUP_V2] = p.dir;
+	assert_int_equal(cgroup_cpu_time_ms(&g, &ms), -ENOENT);
+	put(&p, "cpu.stat", "user_usec 1000\n");
+	assert_int_equal(cgroup_cpu_time_ms(&g, &ms), -ENODATA);
+	assert_int_equal(ms, 7);
+	put(&p, "cpu.stat", "usage_usec 5999\nuser_usec 1000\n");
+	assert_int_equal(cgroup_cpu_time_ms(&g, &ms), 0);
+	assert_int_equal(ms, 5);
+	place_remove(&p);
+}
+
 int
 main(void)
 {
@@ -265,6 +288,7 @@ main(void)
 	    cmocka_unit_test(totals_are_set_in_version_1),
 	    cmocka_unit_test(carriers_are_where_the_controllers_are),
 	    cmocka_unit_test(groups_are_wanted_for_totals_alone),
+	    cmocka_unit_test(cpu_time_that_cannot_be_read_is_not_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
