@@ -1,9 +1,11 @@
 #include "cli/attach_app.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/attach_pipe.h"
 #include "cli/client.h"
@@ -18,6 +20,7 @@ struct attach_app {
 	struct client *client;
 	struct attach_pipe *pipe;
 	json_int_t last_id;
+	int watch_fd; /* borrowed */
 	int timeout_ms;
 };
 
@@ -122,6 +125,7 @@ await(struct attach_app *a, const char *method, struct message *m,
     struct err *e)
 {
 	int64_t deadline = now_ms() + a->timeout_ms;
+	struct pollfd end = {.fd = a->watch_fd, .events = POLLIN};
 	int r;
 
 	for (;;) {
@@ -130,6 +134,8 @@ await(struct attach_app *a, const char *method, struct message *m,
 		r = look(a, m, e);
 		if (r != 0)
 			return r < 0 ? r : 0;
+		if (poll(&end, 1, 0) == 1)
+			return err_set(e, EINTR, "asked to end");
 		if (left <= 0)
 			return err_set(e, ETIMEDOUT,
 			    "%s: the app-server did not answer in time",
@@ -260,17 +266,38 @@ shake_hands(struct attach_app *a, struct err *e)
 	return r;
 }
 
+/* The file's owner says only who made it: what was moved there since may be
+ * another's. */
+static int
+check_peer(const struct attach_app *a, struct err *e)
+{
+	uid_t uid;
+	int r = client_peer(a->client, &uid);
+
+	if (r < 0)
+		return err_errno(e, -r, "whose the app-server is");
+	if (uid == geteuid() || uid == 0)
+		return 0;
+	return err_set(e, EPERM, "the app-server runs as another user, %u",
+	    uid);
+}
+
 static int
 connect_app(struct attach_app *a, const struct attach_app_opts *o,
     struct err *e)
 {
 	const struct client_opts client = {.url = &o->target->url,
 	    .watch_fd = o->watch_fd,
+	    .watch_ends = true,
 	    .timeout_ms = o->timeout_ms};
+	int r;
 
 	if (o->target->kind == ATTACH_STDIO)
 		return attach_pipe_open(o->argv, o->watch_fd, &a->pipe, e);
-	return client_open(&client, &a->client, e);
+	r = client_open(&client, &a->client, e);
+	if (r == 0 && o->target->kind == ATTACH_UNIX)
+		r = check_peer(a, e);
+	return r;
 }
 
 int
@@ -283,6 +310,7 @@ attach_app_open(const struct attach_app_opts *o, struct attach_app **out,
 	if (a == NULL)
 		return err_set(e, ENOMEM, "out of memory");
 	a->timeout_ms = o->timeout_ms;
+	a->watch_fd = o->watch_fd;
 	r = connect_app(a, o, e);
 	if (r == 0)
 		r = shake_hands(a, e);

@@ -14,7 +14,8 @@ struct attach_app;
 struct attach_app_opts {
 	const struct attach_target *target;
 	char *const *argv; /* the app-server, if the target is stdio */
-	int watch_fd;	   /* an epoll descriptor; borrowed */
+	int watch_fd;	   /* an epoll descriptor, borrowed; when readable, what
+			    * is waited for is given up: -EINTR */
 	int timeout_ms;	   /* for the connection, and for each answer */
 };
 
@@ -22,9 +23,10 @@ struct attach_app_opts {
  * Connect, shake hands with the experimental part of its interface, and check
  * its version.
  * Returns 0 and the connection in *out; -EPROTONOSUPPORT if it is too old or
- * tells no version; -EREMOTEIO if it answered with an error; another negative
- * errno if it cannot be reached, breaks the protocol, or is too slow. Text of
- * the app-server's in e is not to be trusted.
+ * tells no version; -EPERM if another user, not root, listens on its socket
+ * file: nothing is said to it then; -EREMOTEIO if it answered with an error;
+ * another negative errno if it cannot be reached, breaks the protocol, or is
+ * too slow. Text of the app-server's in e is not to be trusted.
  */
 must_use int attach_app_open(const struct attach_app_opts *o,
     struct attach_app **out, struct err *e);

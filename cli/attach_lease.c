@@ -201,13 +201,16 @@ read_record(struct attach_lease *l, struct err *e)
 	return r;
 }
 
-static bool
-wait_readable(int fd, int64_t deadline)
+/* Returns 0; -ETIMEDOUT; -EINTR if end_fd, which may be -1, is readable. */
+static int
+wait_readable(int fd, int end_fd, int64_t deadline)
 {
-	struct pollfd slot = {fd, POLLIN, 0};
+	struct pollfd slots[] = {{fd, POLLIN, 0}, {end_fd, POLLIN, 0}};
 	int64_t left = deadline - now_ms();
 
-	return poll(&slot, 1, left > 0 ? (int)left : 0) == 1;
+	if (poll(slots, 2, left > 0 ? (int)left : 0) < 1)
+		return -ETIMEDOUT;
+	return slots[1].revents != 0 ? -EINTR : 0;
 }
 
 /* --- the lease ---------------------------------------------------------- */
@@ -249,12 +252,16 @@ ask(struct attach_lease *l, int dir_fd, char *key, char *digest,
 
 /* Until the URL is there. */
 static int
-wait_serving(struct attach_lease *l, int64_t deadline, struct err *e)
+wait_serving(struct attach_lease *l, int end_fd, int64_t deadline,
+    struct err *e)
 {
 	int r = 0;
 
 	while (r == 0 && l->url[0] == '\0') {
-		if (!wait_readable(l->fd, deadline))
+		r = wait_readable(l->fd, end_fd, deadline);
+		if (r == -EINTR)
+			return err_set(e, EINTR, "asked to end");
+		if (r < 0)
 			return err_set(e, ETIMEDOUT,
 			    "the server did not serve in time");
 		r = read_record(l, e);
@@ -285,7 +292,7 @@ attach_lease_open(struct attach_lease *l, const struct attach_lease_opts *o,
 		fd_close(&got.fd);
 		r = ask(&got, dir_fd, key, digest, o, e);
 		if (r == 0)
-			r = wait_serving(&got, deadline, e);
+			r = wait_serving(&got, o->end_fd, deadline, e);
 	}
 	if (r == -ECONNRESET)
 		r = err_set(e, ECONNRESET, "the keeper does not stay");
@@ -323,8 +330,8 @@ attach_lease_release(struct attach_lease *l)
 	if (l->fd < 0)
 		return;
 	if (send_record(l->fd, ATTACH_RELEASE, ""))
-		while (
-		    (r == 0 || r == -EAGAIN) && wait_readable(l->fd, deadline))
+		while ((r == 0 || r == -EAGAIN) &&
+		       wait_readable(l->fd, -1, deadline) == 0)
 			r = read_record(l, &e);
 	fd_close(&l->fd);
 	explicit_bzero(l->url, sizeof l->url);

@@ -13,6 +13,7 @@ struct attach_lease {
 struct attach_lease_opts {
 	const char *runtime_id;
 	char *const *server_argv; /* path of sallyport, "serve", options */
+	int end_fd;		  /* borrowed; readable: do not wait longer */
 	int timeout_ms;		  /* until the server serves */
 };
 
@@ -20,7 +21,7 @@ struct attach_lease_opts {
  * Start or join the server of the runtime id, and wait until it serves. What
  * it logs goes to standard error, here and in attach_lease_read.
  * Returns 0 and the lease in *l; -ECANCELED if the server did not start or has
- * other options; -ETIMEDOUT; another negative errno.
+ * other options; -ETIMEDOUT; -EINTR by end_fd; another negative errno.
  */
 must_use int attach_lease_open(struct attach_lease *l,
     const struct attach_lease_opts *o, struct err *e);

@@ -33,7 +33,7 @@ spawn_child(struct attach_pipe *p, char *const *argv, int in, int out)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
-	sigset_t ignored;
+	sigset_t none, ignored;
 	int r = posix_spawn_file_actions_init(&files);
 
 	if (r != 0)
@@ -43,6 +43,7 @@ spawn_child(struct attach_pipe *p, char *const *argv, int in, int out)
 		(void)posix_spawn_file_actions_destroy(&files);
 		return -r;
 	}
+	(void)sigemptyset(&none);
 	(void)sigemptyset(&ignored);
 	(void)sigaddset(&ignored, SIGPIPE);
 	r = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
@@ -52,7 +53,10 @@ spawn_child(struct attach_pipe *p, char *const *argv, int in, int out)
 	if (r == 0)
 		r = posix_spawnattr_setsigdefault(&attr, &ignored);
 	if (r == 0)
-		r = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+		r = posix_spawnattr_setsigmask(&attr, &none);
+	if (r == 0)
+		r = posix_spawnattr_setflags(&attr,
+		    POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
 	if (r == 0)
 		r = posix_spawnp(&p->pid, argv[0], &files, &attr, argv,
 		    environ);

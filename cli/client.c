@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libwebsockets.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "base/buf.h"
@@ -304,13 +306,25 @@ start_connecting(struct client *c, const struct url *url)
 		client_lose(c, EHOSTUNREACH, "no such host", 12);
 }
 
-static int
-connect_wait(struct client *c, const struct url *url, struct err *e)
+static bool
+is_readable(int fd)
 {
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static int
+connect_wait(struct client *c, const struct client_opts *o, struct err *e)
+{
+	const struct url *url = o->url;
 	int64_t deadline = now_ms() + c->timeout_ms;
 
-	while (c->state == CLIENT_CONNECTING && now_ms() < deadline)
+	while (c->state == CLIENT_CONNECTING && now_ms() < deadline) {
+		if (o->watch_ends && is_readable(o->watch_fd))
+			return err_set(e, EINTR, "asked to end");
 		client_wait(c, (int)(deadline - now_ms()));
+	}
 	if (c->state == CLIENT_OPEN)
 		return 0;
 	if (c->state == CLIENT_CONNECTING)
@@ -339,7 +353,7 @@ client_open(const struct client_opts *o, struct client **out, struct err *e)
 		r = watch(c, o->watch_fd, e);
 	if (r == 0) {
 		start_connecting(c, o->url);
-		r = connect_wait(c, o->url, e);
+		r = connect_wait(c, o, e);
 	}
 	if (r < 0) {
 		client_free(c);
@@ -383,6 +397,21 @@ client_free(struct client *c)
 	json_decref(c->answer);
 	buf_done(&c->in);
 	free(c);
+}
+
+int
+client_peer(const struct client *c, uid_t *uid)
+{
+	struct ucred peer;
+	socklen_t len = sizeof peer;
+
+	if (c->wsi == NULL)
+		return -ENOTCONN;
+	if (getsockopt(lws_get_socket_fd(c->wsi), SOL_SOCKET, SO_PEERCRED,
+		&peer, &len) < 0)
+		return -errno;
+	*uid = peer.uid;
+	return 0;
 }
 
 int

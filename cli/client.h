@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -43,6 +44,8 @@ struct client_opts {
 	const struct url *url; /* a host that begins with + is a socket file */
 	int watch_fd;	       /* an epoll descriptor that client_wait watches
 				* too; borrowed */
+	bool watch_ends;       /* when it is readable, connecting ends:
+				* -EINTR */
 	int timeout_ms;	       /* for the connection, and each client_call */
 };
 
@@ -54,6 +57,10 @@ must_use int client_open(const struct client_opts *o, struct client **out,
     struct err *e);
 /* Close the connection in an orderly way if that is quick, and free c. */
 void client_free(struct client *c);
+
+/* Who listens on the socket file that c is connected to: the user who began
+ * it. 0 or a negative errno. */
+must_use int client_peer(const struct client *c, uid_t *uid);
 
 /* Queue a message as it is. Takes it. */
 must_use int client_post(struct client *c, json_t *message, struct err *e);

@@ -310,8 +310,7 @@ hold(struct session *s, int *status, struct err *e)
 {
 	int r;
 
-	if (watch(s->epoll_fd, s->signal_fd, WATCH_SIGNALS) < 0 ||
-	    watch(s->epoll_fd, s->lease.fd, WATCH_LEASE) < 0)
+	if (watch(s->epoll_fd, s->lease.fd, WATCH_LEASE) < 0)
 		return err_errno(e, errno, "cannot watch a descriptor");
 	r = watch(s->epoll_fd, STDIN_FILENO, WATCH_STDIN);
 	/* A file or /dev/null has no end that could be waited for. */
@@ -331,6 +330,8 @@ static int
 app_status(int error)
 {
 	switch (error) {
+	case -EPERM:
+		return EXIT_NOT_HERE;
 	case -EPROTONOSUPPORT:
 		return EXIT_TOO_OLD;
 	case -ENOSYS:
@@ -369,11 +370,7 @@ register_server(struct session *s, int *status, struct err *e)
 		*status = app_status(r);
 		return r;
 	}
-	/* Whoever has read the line may send a signal at once. */
 	*status = EXIT_SYSTEM;
-	s->signal_fd = open_signals();
-	if (s->signal_fd < 0)
-		return err_errno(e, errno, "signals");
 	return print_line(s->options, id, s->lease.url, e);
 }
 
@@ -388,6 +385,7 @@ run(struct session *s, int *status, struct err *e)
 	    .timeout_ms = o->timeout_ms};
 	const struct attach_lease_opts lease = {.runtime_id = o->runtime_id,
 	    .server_argv = o->server,
+	    .end_fd = s->epoll_fd,
 	    .timeout_ms = o->timeout_ms};
 	int r = attach_app_open(&app, &s->app, e);
 
@@ -405,6 +403,18 @@ run(struct session *s, int *status, struct err *e)
 	return r < 0 ? r : hold(s, status, e);
 }
 
+/* From here on a signal ends us in an orderly way: what is waited for before
+ * the lease is held is given up. */
+static int
+watch_signals(struct session *s, struct err *e)
+{
+	s->signal_fd = open_signals();
+	if (s->signal_fd < 0 ||
+	    watch(s->epoll_fd, s->signal_fd, WATCH_SIGNALS) < 0)
+		return err_errno(e, errno, "signals");
+	return 0;
+}
+
 static int
 attach(const struct options *o, int *status, struct err *e)
 {
@@ -418,7 +428,11 @@ attach(const struct options *o, int *status, struct err *e)
 	s.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (s.epoll_fd < 0)
 		return err_errno(e, errno, "epoll");
-	r = run(&s, status, e);
+	r = watch_signals(&s, e);
+	if (r == 0)
+		r = run(&s, status, e);
+	if (r == -EINTR)
+		*status = EXIT_RELEASED;
 	attach_lease_release(&s.lease);
 	attach_app_free(s.app);
 	fd_close(&s.signal_fd);

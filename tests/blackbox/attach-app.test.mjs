@@ -8,10 +8,11 @@ import {AppServer} from './lib/appserver.mjs';
 import {Attach, END_MS, RELEASED_MS, START_MS, answersAt, app, failing,
 	keeperOf, untilRefused} from './lib/attach.mjs';
 import {uniqueWord} from './lib/proc.mjs';
-import {foreignSkip, freshDirectory} from './lib/server.mjs';
+import {foreignSkip, freshDirectory, rootSkip} from './lib/server.mjs';
 import {slow, until, within} from './lib/wait.mjs';
 
 const own = {skip: foreignSkip};
+const asRoot = {skip: foreignSkip || rootSkip};
 const fake = fileURLToPath(new URL('lib/appserver.mjs', import.meta.url));
 
 for (const [name, where] of [
@@ -56,6 +57,28 @@ test('an app-server on a socket file', own, async () => {
 	await attach.release();
 	other.stop();
 });
+
+test('a socket file of root on which another user listens: status 3', asRoot,
+	async () => {
+		const dir = freshDirectory('app');
+		const at = path.join(dir, 'app.sock');
+		fs.chmodSync(dir, 0o777);
+		let other;
+		process.seteuid(1234);
+		try {
+			other = await AppServer.start({}, at);
+		} finally {
+			process.seteuid(0);
+		}
+		fs.chownSync(at, 0, 0);
+		const {code, stdout, stderr} = await failing(uniqueWord(),
+			{where: `unix:${at}`});
+		assert.equal(code, 3, stderr);
+		assert.equal(stdout, '');
+		assert.match(stderr, /runs as another user, 1234/);
+		assert.deepEqual(other.seen, []);
+		other.stop();
+	});
 
 test('an app-server that is a child, on lines', own, async () => {
 	const log = path.join(freshDirectory('app'), 'log');
@@ -177,6 +200,23 @@ test('an app-server that ends takes the lease along', own, async () => {
 	assert.equal(code, 4);
 	assert.ok(await untilRefused(attach.url) < RELEASED_MS * slow);
 });
+
+for (const method of ['initialize', 'environment/add'])
+	test(`SIGTERM before the answer to ${method}: an orderly end`, own,
+		async () => {
+			const id = uniqueWord();
+			const other = await AppServer.start({silent: method});
+			const attach = new Attach(id, {where: other.where});
+			await until(START_MS, method,
+				() => other.called(method).length > 0);
+			attach.child.kill('SIGTERM');
+			const {code, signal, stdout} =
+				await within(END_MS, 'end', attach.end);
+			assert.deepEqual([code, signal, stdout], [0, null, '']);
+			other.stop();
+			await until(RELEASED_MS + START_MS, 'no keeper',
+				() => keeperOf(id) === undefined);
+		});
 
 test('nobody listens: status 4', own, async () => {
 	const other = await AppServer.start();
