@@ -403,6 +403,12 @@ config_finish(struct config *c, struct err *e)
 	if (c->http_uid == c->net_uid)
 		return err_set(e, EINVAL,
 		    "sandbox.http_uid: is sandbox.net_uid as well");
+	if (c->preset == PRESET_OPEN &&
+	    (c->backend.uid != 0 || c->backend.gid != 0))
+		return err_set(e, EINVAL,
+		    "backend.%s: the preset open runs everything as the "
+		    "server's own user",
+		    c->backend.uid != 0 ? "uid" : "gid");
 	if (config_audit_check(&c->audit, e) < 0 ||
 	    config_backend_check(&c->backend, e) < 0)
 		return -EINVAL;
