@@ -233,8 +233,7 @@ is_masked(const struct policy_ceiling *p, const char *path)
 	       is_through_link(got->path);
 }
 
-/* Where nothing is, or what is there is denied, a view has the directories that
- * lead to what is given, with no other name in them. */
+/* Where nothing is, a view has the directories that lead to what is given. */
 static void
 judge_way(const struct policy_ceiling *p, const char *path,
     struct policy_verdict *v)
@@ -261,7 +260,7 @@ policy_path_judge(const struct policy_ceiling *p, const struct config *c,
 	scoped_free char *real = NULL;
 
 	judge_text(p, c, path, out);
-	if (policy_access_rank(out->access) == 0)
+	if (out->access == PLAN_NONE)
 		judge_way(p, path, out);
 	if (policy_access_rank(out->access) == 0 || out->way ||
 	    !is_of_host(p, c, path))

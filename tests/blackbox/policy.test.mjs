@@ -208,24 +208,6 @@ test('explain says what decides', {skip: foreignSkip}, () => {
 	}
 });
 
-test('explain knows the way to what is given inside what is denied',
-	{skip: foreignSkip}, () => {
-		const dir = files({'work/a/b/f': ''});
-		const work = path.join(dir, 'work');
-
-		fs.writeFileSync(path.join(dir, 'p.conf'), '[sandbox]\nprofile = p\n' +
-			'[profile "p"]\ndeny = {tmp}\nwrite = {workspace}/a/b/f\n');
-		for (const [name, want] of [
-			['a/b', /^read.*\n.*an empty directory on the way to .*\/f$/m],
-			['a/b/f', /^write/], ['a/b/g', /^deny/], ['a/c', /^deny/],
-		]) {
-			const {stdout, stderr} = policy(['explain', '--config',
-				path.join(dir, 'p.conf'), '--workspace', work, 'current',
-				path.join(work, name)]);
-			assert.match(stdout, want, `${name}: ${stdout}${stderr}`);
-		}
-	});
-
 test('explain tells what degraded mode refuses besides',
 	{skip: foreignSkip}, () => {
 		const explain = (degraded, ...call) => policy(['explain', '--set',
