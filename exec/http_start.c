@@ -4,24 +4,24 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "exec/raw.h"
+#include "privsep/privdrop.h"
 
 #define CHANNEL_FD 3
 
 /* Descriptors 0 to 2 are exec's own: /dev/null twice, and the log. */
 static _Noreturn void
-run(int binary_fd, int channel_fd, char *const *argv, char *const *envp)
+run(int binary_fd, int channel_fd, pid_t parent, char *const *argv,
+    char *const *envp)
 {
 	sigset_t none;
 	int binary;
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	/* Its end of the channel tells if exec died before this. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || setsid() < 0)
+	if (privdrop_end_with_parent(parent) < 0 || setsid() < 0)
 		_exit(127);
 	binary = fcntl(binary_fd, F_DUPFD_CLOEXEC, CHANNEL_FD + 1);
 	if (binary < 0)
@@ -49,9 +49,9 @@ http_start(int binary_fd, int channel_fd)
 	char *const envp[] = {tz, NULL};
 #endif
 	int pidfd;
-	pid_t pid = raw_clone(0, &pidfd);
+	pid_t parent = getpid(), pid = raw_clone(0, &pidfd);
 
 	if (pid == 0)
-		run(binary_fd, channel_fd, argv, envp);
+		run(binary_fd, channel_fd, parent, argv, envp);
 	return pid < 0 ? pid : pidfd;
 }

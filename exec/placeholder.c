@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "exec/raw.h"
+#include "privsep/privdrop.h"
 
 static struct placeholder *
 find(const struct placeholders *all, const char *path)
@@ -158,7 +159,7 @@ become(const struct remover *r, uid_t uid, gid_t gid)
 {
 	(void)setfsgid(gid);
 	(void)setfsuid(uid);
-	if (raw_end_with_parent(r->parent) < 0)
+	if (privdrop_end_with_parent(r->parent) < 0)
 		_exit(1);
 }
 
@@ -221,7 +222,8 @@ remover_run(const struct placeholders *all, const struct remover *r)
 {
 	const struct placeholder *p;
 
-	if (raw_end_with_parent(r->parent) < 0 || raw_close_except(NULL, 0) < 0)
+	if (privdrop_end_with_parent(r->parent) < 0 ||
+	    raw_close_except(NULL, 0) < 0)
 		_exit(1);
 	LIST_FOREACH (p, all, link)
 		if (p->leaving)

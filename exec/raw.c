@@ -55,14 +55,6 @@ raw_clone(uint64_t flags, int *pidfd)
 }
 
 int
-raw_end_with_parent(pid_t parent)
-{
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		return -errno;
-	return getppid() == parent ? 0 : -ESRCH;
-}
-
-int
 raw_end_with_peer(int socket)
 {
 	struct pollfd p = {.fd = socket};

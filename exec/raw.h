@@ -27,15 +27,10 @@ must_use pid_t raw_clone(uint64_t flags, int *pidfd);
 must_use pid_t raw_clone_into(uint64_t flags, int *pidfd, int cgroup);
 
 /*
- * Have the kernel kill this process when its parent ends. The kernel forgets
- * that when ids of the process change, those of file access too, so it is to be
- * said again after each change. Returns 0; -ESRCH if the parent has ended
- * already; another negative errno.
+ * privdrop_end_with_parent for the first process of a pid namespace, which is
+ * not told who its parent is: of the socket's other end the parent alone has a
+ * descriptor.
  */
-must_use int raw_end_with_parent(pid_t parent);
-
-/* The same for the first process of a pid namespace, which is not told who its
- * parent is: of the socket's other end the parent alone has a descriptor. */
 must_use int raw_end_with_peer(int socket);
 
 /* pidfd_send_signal(2). Returns 0 or a negative errno. */

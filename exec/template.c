@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "exec/raw.h"
 #include "exec/view.h"
+#include "privsep/privdrop.h"
 
 /* What a helper answers, with the descriptors that present names. */
 struct answer {
@@ -155,7 +156,7 @@ helper_run(struct helper *h, int socket)
 	size_t count = 0;
 
 	(void)umask(0);
-	r = raw_end_with_parent(h->parent);
+	r = privdrop_end_with_parent(h->parent);
 	if (r < 0)
 		_exit(1);
 	r = make_sets(h, &e);

@@ -8,13 +8,14 @@
 #include "exec/mount.h"
 #include "exec/raw.h"
 #include "exec/view.h"
+#include "privsep/privdrop.h"
 
 static void
 change_to(const struct view *v, uid_t uid, gid_t gid)
 {
 	(void)setfsgid(gid);
 	(void)setfsuid(uid);
-	if (raw_end_with_parent(v->parent) < 0)
+	if (privdrop_end_with_parent(v->parent) < 0)
 		_exit(1);
 }
 

@@ -1,9 +1,8 @@
 #include "http/confine.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "privsep/filters.h"
 #include "privsep/jail.h"
@@ -52,7 +51,7 @@ may_bound(const struct config *c)
 }
 
 static int
-drop_rights(const struct config *c, struct err *e)
+drop_rights(const struct config *c, pid_t parent, struct err *e)
 {
 	int r = may_bound(c) ? privdrop_bounding(0) : 0;
 
@@ -65,10 +64,9 @@ drop_rights(const struct config *c, struct err *e)
 	r = set_rlimits(c, e);
 	if (r < 0)
 		return r;
-	/* Cleared by the change of ids. What has died before is seen by its
-	 * end of the channel. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		return err_errno(e, errno, "death with exec");
+	r = privdrop_end_with_parent(parent);
+	if (r < 0)
+		return err_errno(e, -r, "death with exec");
 	r = privdrop_undumpable();
 	if (r == 0)
 		r = privdrop_no_new_privs();
@@ -99,11 +97,14 @@ tell(const struct config *c, struct channel *exec, struct err *e)
 int
 confine(const struct config *c, struct channel *exec, struct err *e)
 {
+	/* Until the change of ids, our start has seen to it that we end with
+	 * exec: so this is exec. */
+	pid_t parent = getppid();
 	struct namespaces entered;
 	int r = c->bare ? 0 : jail_enter_networked(&entered, e);
 
 	if (r == 0)
-		r = drop_rights(c, e);
+		r = drop_rights(c, parent, e);
 	if (r < 0)
 		return r;
 	r = lockdown(&filter_http);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "privsep/filters.h"
 #include "privsep/jail.h"
@@ -71,7 +72,7 @@ set_rlimits(const struct config *config, struct err *e)
 /* The steps that leave nothing to give up but the filter. Returns Landlock's
  * ABI or a negative errno. */
 static int
-drop_rights(const struct config *config, struct err *e)
+drop_rights(const struct config *config, pid_t parent, struct err *e)
 {
 	/* Neither root nor in a user namespace there is no right to cut the
 	 * set, and no_new_privs makes it meaningless. */
@@ -89,6 +90,9 @@ drop_rights(const struct config *config, struct err *e)
 	r = set_rlimits(config, e);
 	if (r < 0)
 		return r;
+	r = privdrop_end_with_parent(parent);
+	if (r < 0)
+		return err_errno(e, -r, "death with the supervisor");
 	r = privdrop_undumpable();
 	if (r == 0)
 		r = privdrop_no_new_privs();
@@ -102,6 +106,9 @@ int
 confine(struct net *n, struct err *e)
 {
 	struct msg_role_ready ready = {0};
+	/* Until the change of ids, our start has seen to it that we end with
+	 * the supervisor: so this is the supervisor. */
+	pid_t parent = getppid();
 	struct namespaces before, after;
 	int r, abi;
 
@@ -111,7 +118,7 @@ confine(struct net *n, struct err *e)
 	r = jail_enter_without(n->config.lacks, &after, e);
 	if (r < 0)
 		return r;
-	abi = drop_rights(&n->config, e);
+	abi = drop_rights(&n->config, parent, e);
 	if (abi < 0)
 		return abi;
 	r = lockdown(&filter_net);

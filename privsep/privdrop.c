@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -209,6 +210,15 @@ int
 privdrop_landlock_network(void)
 {
 	return landlock_deny(NET_BIND);
+}
+
+int
+privdrop_end_with_parent(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return -errno;
+	/* One that died before the first call would be missed. */
+	return getppid() == parent ? 0 : -ESRCH;
 }
 
 int

@@ -58,6 +58,14 @@ must_use int privdrop_landlock_nothing(void);
 /* The same, but TCP connections may be made. */
 must_use int privdrop_landlock_network(void);
 
+/*
+ * Have the kernel kill this process when parent ends, even while it is stopped.
+ * The kernel forgets that when ids of the process change, those of file access
+ * too, so it is to be said after the last change. Returns 0; -ESRCH if the
+ * parent has ended already; another negative errno.
+ */
+must_use int privdrop_end_with_parent(pid_t parent);
+
 /* Close every descriptor from first on. */
 must_use int privdrop_close_from(int first);
 

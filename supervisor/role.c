@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "privsep/privdrop.h"
 
 /* Above every number of role.h, so that moving one descriptor to its place
  * does not overwrite another. */
@@ -98,10 +99,7 @@ child(enum role role, const int *fds, int count, int binary_fd, pid_t parent,
 	char *argv[] = {strdup(argv0[role]), NULL};
 	int binary;
 
-	/* Without the second test a parent that died before the first call
-	 * would be missed. */
-	if (argv[0] == NULL || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
-	    getppid() != parent)
+	if (argv[0] == NULL || privdrop_end_with_parent(parent) < 0)
 		_exit(127);
 	reset_signals();
 	(void)setsid();

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import {after, test} from 'node:test';
-import {isAlive, uniqueWord, withArgument} from './lib/proc.mjs';
-import {Server, foreignSkip} from './lib/server.mjs';
+import {
+	commandLine, isAlive, uniqueWord, withArgument,
+} from './lib/proc.mjs';
+import {
+	Server, binary, fileUri, foreignSkip, freshDirectory, rootSkip,
+} from './lib/server.mjs';
 import {until, within} from './lib/wait.mjs';
 
 const own = {skip: foreignSkip};
@@ -62,6 +68,39 @@ test('kill -9 of the supervisor: nothing at all is left', own, async () => {
 	await until(GONE_MS, 'end of the roles', () => !pids.some(isAlive));
 	await server.exited;
 });
+
+const serve = `${binary} serve --workspace {workspace}`;
+const user = 1234;
+for (const [who, command, skip] of [
+	['as it is', serve, foreignSkip],
+	['as a plain user', `setpriv --reuid ${user} --regid ${user} ` +
+		`--clear-groups ${serve}`, foreignSkip || rootSkip],
+])
+	test(`kill -9 of the supervisor, ${who}: what is stopped ends as well`,
+		{skip}, async () => {
+			const workspace = freshDirectory();
+			fs.writeFileSync(path.join(workspace, 'f'), 'x');
+			if (!rootSkip)
+				fs.chownSync(workspace, user, user);
+			const server = await Server.start({command, workspace});
+			const client = await server.connect();
+			await client.start(['/bin/sleep', '1000']);
+			await client.start(['/bin/cat'], {tty: true});
+			await client.call('fs/readFile',
+				{path: fileUri(path.join(workspace, 'f'))});
+			await client.refusal('http/request', {requestId: 'r',
+				method: 'GET', url: 'http://127.0.0.1:1/', headers: []});
+			const pids = server.pids().filter((pid) => pid !== server.pid);
+			assert.deepEqual([...new Set(pids.map((pid) =>
+				path.basename(commandLine(pid)[0])))].sort(), ['cat', 'sallyport-exec',
+				'sallyport-http', 'sallyport-net', 'sleep']);
+			for (const pid of pids)
+				process.kill(pid, 'SIGSTOP');
+			process.kill(server.pid, 'SIGKILL');
+			await until(10000, 'end of all', () => !pids.some(isAlive))
+				.finally(() => pids.forEach(killIfThere));
+			await server.exited;
+		});
 
 /** A role may have followed its supervisor already. */
 function killIfThere(pid) {

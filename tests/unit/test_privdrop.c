@@ -177,6 +177,94 @@ descriptors_are_closed_from_the_first_body(void)
 }
 IN_CHILD(descriptors_are_closed_from_the_first)
 
+/*
+ * Whether a process that is stopped outlives the one that made it; setup is
+ * what it did before, with its parent's pid.
+ */
+static bool
+stopped_outlives_parent(int (*setup)(pid_t parent))
+{
+	pid_t parent, last = -1;
+	int fds[2], status;
+
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	parent = fork();
+	assert_true(parent >= 0);
+	if (parent == 0) {
+		pid_t self = getpid(), pid = fork();
+
+		if (pid == 0)
+			_exit(setup(self) < 0 || raise(SIGSTOP) != 0);
+		if (waitpid(pid, &status, WUNTRACED) != pid ||
+		    !WIFSTOPPED(status))
+			_exit(1);
+		_exit(write(fds[1], &pid, sizeof pid) != sizeof pid);
+	}
+	assert_int_equal(waitpid(parent, &status, 0), parent);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(fds[0], &last, sizeof last), sizeof last);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	/* The kernel has signalled it by now, or never will. */
+	assert_int_equal(kill(last, SIGCONT), 0);
+	assert_int_equal(waitpid(last, &status, 0), last);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+	assert_true(status == 0 || status == SIGKILL);
+	return status == 0;
+}
+
+static int
+say_nothing(pid_t parent)
+{
+	(void)parent;
+	return 0;
+}
+
+static int
+say_before_ids(pid_t parent)
+{
+	int r = privdrop_end_with_parent(parent);
+
+	return r < 0 ? r : privdrop_ids(4321, 4321, true);
+}
+
+static int
+say_after_ids(pid_t parent)
+{
+	int r = privdrop_ids(4321, 4321, true);
+
+	return r < 0 ? r : privdrop_end_with_parent(parent);
+}
+
+static void
+a_stopped_process_ends_with_its_parent(void **state)
+{
+	(void)state;
+	assert_false(stopped_outlives_parent(privdrop_end_with_parent));
+	assert_true(stopped_outlives_parent(say_nothing));
+}
+
+static void
+a_change_of_ids_takes_that_back(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip_because("needs root");
+	assert_true(stopped_outlives_parent(say_before_ids));
+	assert_false(stopped_outlives_parent(say_after_ids));
+}
+
+static int
+a_parent_that_has_ended_is_noticed_body(void)
+{
+	WANT(privdrop_end_with_parent(getppid()) == 0);
+	/* As one that another process has taken the place of. */
+	WANT(privdrop_end_with_parent(getpid()) == -ESRCH);
+	return 0;
+}
+IN_CHILD(a_parent_that_has_ended_is_noticed)
+
 static int
 a_filter_binds_body(void)
 {
@@ -299,6 +387,9 @@ main(void)
 	    cmocka_unit_test(flags_are_set),
 	    cmocka_unit_test(landlock_leaves_nothing_to_open),
 	    cmocka_unit_test(descriptors_are_closed_from_the_first),
+	    cmocka_unit_test(a_stopped_process_ends_with_its_parent),
+	    cmocka_unit_test(a_change_of_ids_takes_that_back),
+	    cmocka_unit_test(a_parent_that_has_ended_is_noticed),
 	    cmocka_unit_test(a_filter_binds),
 	    cmocka_unit_test(report_tells_what_the_kernel_says),
 	    cmocka_unit_test(jail_is_empty),
