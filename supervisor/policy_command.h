@@ -72,6 +72,15 @@ struct policy_verdict {
 void policy_path_judge(const struct policy_ceiling *p, const struct config *c,
     const char *path, struct policy_verdict *out);
 
+/*
+ * What is given below path, which itself is not, in a plan that p's ceiling
+ * allows: a view has the directories that lead there, for everybody to list,
+ * with no other name in them. NULL: there is nothing below, or path is masked,
+ * and what leads through a mask cannot be listed. Borrowed from plan.
+ */
+const char *policy_path_way(const struct policy_ceiling *p,
+    const struct config *c, const struct plan *plan, const char *path);
+
 /* 0 for none and deny, 1 for read, 2 for write. */
 unsigned int policy_access_rank(enum plan_access access);
 

@@ -59,25 +59,53 @@ is_through_link(const char *path)
 }
 
 /*
- * The rule that holds path as it is written; NULL: there is none. One that
- * stands on a link and gives more than is around it is left out of a view, as
- * nothing is gained through a link.
+ * The last of the first count rules that holds path as it is written; NULL:
+ * there is none. One that stands on a link and gives more than is around it is
+ * left out of a view, as nothing is gained through a link.
  */
 static const struct plan_path *
-find_rule(const struct plan *plan, const char *path)
+find_among(const struct plan *plan, size_t count, const char *path)
 {
-	const struct plan_path *found = NULL;
-
-	for (size_t i = 0; i < plan->path_count; i++) {
-		const struct plan_path *it = &plan->paths[i];
+	while (count-- > 0) {
+		const struct plan_path *it = &plan->paths[count];
 
 		if (profile_is_in(bytes_of(path), bytes_of(it->path)) &&
 		    (policy_access_rank(it->access) <=
 			    policy_access_rank(it->around) ||
 			it->in_view || !is_through_link(it->path)))
-			found = it;
+			return it;
 	}
-	return found;
+	return NULL;
+}
+
+static const struct plan_path *
+find_rule(const struct plan *plan, const char *path)
+{
+	return find_among(plan, plan->path_count, path);
+}
+
+/* The place that decides what path is, where a rule gives it that access; NULL:
+ * the rule does. */
+static const struct policy_place *
+place_over(const struct policy_ceiling *p, const struct config *c,
+    const char *path, enum plan_access access)
+{
+	const struct policy_place *place = policy_place_find(path);
+
+	if (place == NULL || p->ceiling.view == PLAN_VIEW_OPEN ||
+	    is_mounted(c, path) || access == PLAN_DENY)
+		return NULL;
+	if (profile_is_in(bytes_of(path), bytes_of("/run")) &&
+	    is_resolver(path))
+		return NULL;
+	/* A session has them all; a profile gives each command its own view. */
+	if (place->of != PLACE_ALWAYS && p->has_profile &&
+	    policy_access_rank(access) <= policy_access_rank(place->access))
+		return NULL;
+	if (place->of == PLACE_OF_STRICT &&
+	    (p->has_profile || p->ceiling.view != PLAN_VIEW_MINIMAL))
+		return NULL;
+	return place;
 }
 
 static void
@@ -85,7 +113,6 @@ judge_text(const struct policy_ceiling *p, const struct config *c,
     const char *path, struct policy_verdict *v)
 {
 	const struct plan_path *got = find_rule(&p->plan, path);
-	const struct policy_place *place = policy_place_find(path);
 
 	*v = (struct policy_verdict){.access = PLAN_NONE};
 	if (got != NULL) {
@@ -94,18 +121,9 @@ judge_text(const struct policy_ceiling *p, const struct config *c,
 		v->rule = policy_ceiling_rule(p, v->path);
 		v->own = list_has(&p->workspaces.read_only, v->path);
 	}
-	if (place == NULL || p->ceiling.view == PLAN_VIEW_OPEN ||
-	    is_mounted(c, path) || v->access == PLAN_DENY)
-		return;
-	if (profile_is_in(bytes_of(path), bytes_of("/run")) &&
-	    is_resolver(path))
-		return;
-	/* A session has them all; a profile gives each command its own view. */
-	if (p->has_profile && !place->always &&
-	    policy_access_rank(v->access) <= policy_access_rank(place->access))
-		return;
-	v->access = place->access;
-	v->place = place;
+	v->place = place_over(p, c, path, v->access);
+	if (v->place != NULL)
+		v->access = v->place->access;
 }
 
 /* Whether the host's links are what the command finds at path, too. */
@@ -220,6 +238,8 @@ policy_verdict_put(const struct policy_ceiling *p, const struct config *c,
 		   : put_rule(p, c, v, out);
 }
 
+/* --- what a view makes of it ---------------------------------------------- */
+
 /* Whether the nearest rule stands on a link and gives less than is around it:
  * the link is masked then, so that it leads nowhere. */
 static bool
@@ -233,24 +253,67 @@ is_masked(const struct policy_ceiling *p, const char *path)
 	       is_through_link(got->path);
 }
 
-/* Where nothing is, a view has the directories that lead to what is given. */
-static void
-judge_way(const struct policy_ceiling *p, const char *path,
-    struct policy_verdict *v)
+/*
+ * Whether path lies in what a view masks: the denial that holds there, or one
+ * around that, takes something away. A denial with nothing around it has
+ * nothing to mask.
+ */
+static bool
+is_under_mask(const struct plan *plan, const char *path)
 {
-	for (size_t i = 0; i < p->plan.path_count; i++) {
-		const struct plan_path *it = &p->plan.paths[i];
+	const struct plan_path *it = find_rule(plan, path);
 
-		if (policy_access_rank(it->access) == 0 ||
-		    strcmp(it->path, path) == 0 ||
-		    !profile_is_in(bytes_of(it->path), bytes_of(path)) ||
-		    access(it->path, F_OK) < 0)
-			continue;
-		*v = (struct policy_verdict){.access = PLAN_READ,
-		    .path = it->path,
-		    .way = true};
-		return;
+	while (it != NULL && it->access == PLAN_DENY) {
+		if (policy_access_rank(it->around) > 0)
+			return true;
+		it = find_among(plan, (size_t)(it - plan->paths), it->path);
 	}
+	return false;
+}
+
+/* Whether a view of its own has what the rule names: it is there, no link and
+ * none on the way, and not the host's where the session has its own. */
+static bool
+is_given(const struct policy_ceiling *p, const struct config *c,
+    const struct plan_path *it)
+{
+	const struct policy_place *place =
+	    place_over(p, c, it->path, it->access);
+
+	if (policy_access_rank(it->access) == 0 ||
+	    (place != NULL && policy_access_rank(place->access) == 0))
+		return false;
+	if (is_mounted(c, it->path) && !is_in_any(it->path, &c->workspaces))
+		return strcmp(it->path, "/tmp") == 0 ||
+		       strcmp(it->path, "/dev/shm") == 0;
+	return access(it->path, F_OK) == 0 && !is_through_link(it->path);
+}
+
+const char *
+policy_path_way(const struct policy_ceiling *p, const struct config *c,
+    const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->path_count; i++) {
+		const struct plan_path *it = &plan->paths[i];
+
+		if (strcmp(it->path, path) != 0 &&
+		    profile_is_in(bytes_of(it->path), bytes_of(path)) &&
+		    is_given(p, c, it))
+			return is_under_mask(plan, path) ? NULL : it->path;
+	}
+	return NULL;
+}
+
+static void
+judge_way(const struct policy_ceiling *p, const struct config *c,
+    const char *path, struct policy_verdict *v)
+{
+	const char *to = policy_path_way(p, c, &p->plan, path);
+
+	if (to != NULL)
+		*v = (struct policy_verdict){.access = PLAN_READ,
+		    .path = to,
+		    .way = true};
 }
 
 void
@@ -260,8 +323,8 @@ policy_path_judge(const struct policy_ceiling *p, const struct config *c,
 	scoped_free char *real = NULL;
 
 	judge_text(p, c, path, out);
-	if (out->access == PLAN_NONE)
-		judge_way(p, path, out);
+	if (policy_access_rank(out->access) == 0)
+		judge_way(p, c, path, out);
 	if (policy_access_rank(out->access) == 0 || out->way ||
 	    !is_of_host(p, c, path))
 		return;

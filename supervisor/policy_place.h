@@ -8,12 +8,18 @@
 
 #include "policy/plan.h"
 
+/* Which views have it. */
+enum policy_place_of {
+	PLACE_ALWAYS,	  /* every one, also where no rule gives "/" */
+	PLACE_OF_SESSION, /* a session's; of a profile's if a rule gives more */
+	PLACE_OF_STRICT,  /* a session's under the preset strict */
+};
+
 struct policy_place {
 	const char *path;
 	bool tree; /* and all below it, as far as no other place says more */
 	enum plan_access access;
-	/* It is in every view, also where no rule gives "/". */
-	bool always;
+	enum policy_place_of of;
 	const char *what;
 };
 

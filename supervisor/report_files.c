@@ -23,8 +23,6 @@ struct look {
 static struct look
 look_of(const struct plan_path *p)
 {
-	if (p == NULL)
-		return (struct look){"none", "\xc2\xb7", "not there"};
 	if (p->missing == PLAN_MISSING_PLACEHOLDER)
 		return (struct look){"protected", "\xe2\x97\x86",
 		    "protected: read only, and cannot be made"};
@@ -41,6 +39,10 @@ look_of(const struct plan_path *p)
 	}
 	return (struct look){"none", "\xc2\xb7", "not there"};
 }
+
+/* A directory that nothing gives, on the way to something that is given. */
+static const struct look look_way = {"read", "\xe2\x97\x8b",
+    "read: empty but for what is below"};
 
 /* --- what decides --------------------------------------------------------- */
 
@@ -101,6 +103,23 @@ put_node(struct html *h, const char *text, struct look look)
 	    look.class, look.sign, text, look.words);
 }
 
+/* What is denied has a way through it where the view has nothing to mask. */
+static void
+put_path(struct html *h, const struct shown *s, const struct plan *plan,
+    const struct plan_path *p, const char *parent)
+{
+	const char *to = p->access == PLAN_DENY ? policy_path_way(&s->ceiling,
+						      &s->config, plan, p->path)
+						: NULL;
+
+	put_node(h, below(p->path, parent), to != NULL ? look_way : look_of(p));
+	if (to != NULL)
+		html_put(h, "on the way to <code>%s</code>", to);
+	else
+		put_decision(h, s, plan, p);
+	html_put(h, "</small></span><ul>\n");
+}
+
 /*
  * Paths come with parents before children and what lies below a path directly
  * behind it, so a stack of open ones makes the tree.
@@ -114,8 +133,8 @@ put_tree(struct html *h, const struct shown *s, const struct plan *plan,
 
 	html_put(h, "<ul class=\"tree\" aria-label=\"%s\">\n", label);
 	if (plan->path_count == 0 || strcmp(plan->paths[0].path, "/") != 0) {
-		put_node(h, "/", look_of(NULL));
-		html_put(h, "but for what is listed</small></span></li>\n");
+		put_node(h, "/", look_way);
+		html_put(h, "</small></span></li>\n");
 	}
 	for (size_t i = 0; i < plan->path_count; i++) {
 		const struct plan_path *p = &plan->paths[i];
@@ -128,9 +147,7 @@ put_tree(struct html *h, const struct shown *s, const struct plan *plan,
 		if (depth == sizeof open / sizeof open[0])
 			break;
 		parent = depth > 0 ? open[depth - 1]->path : NULL;
-		put_node(h, below(p->path, parent), look_of(p));
-		put_decision(h, s, plan, p);
-		html_put(h, "</small></span><ul>\n");
+		put_path(h, s, plan, p, parent);
 		open[depth++] = p;
 	}
 	while (depth-- > 0)

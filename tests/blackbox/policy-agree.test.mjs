@@ -47,6 +47,7 @@ function make() {
 			fs.chmodSync(path.join(at, 'f'), 0o666);
 			fs.chmodSync(at, 0o777);
 		}
+	fs.writeFileSync(path.join(outside, 'f'), 'planted\n');
 	for (const place of [places.in, places.on]) {
 		fs.symlinkSync(path.join(place, 'a/b/f'), path.join(place, 'inner'));
 		fs.symlinkSync(path.join(places.off, 'a/f'),
@@ -64,8 +65,11 @@ const system = ['/etc/passwd', '/usr/bin/env', '/bin/sh', '/dev/null',
 	'/dev/zero', '/dev/mem', '/dev/kmsg', '/proc/self/status', '/proc/version',
 	'/proc/sys/kernel/hostname', '/sys/kernel/mm/transparent_hugepage/enabled',
 	'/sys/devices/system/cpu/online', '/sys/fs/cgroup/cgroup.procs',
-	'/var/lib/dpkg/status', '/home', '/tmp/made', '/dev/shm/made'];
-const probes = [...tree, ...tree, ...links, ...system];
+	'/var/lib/dpkg/status', '/tmp/made', '/dev/shm/made'];
+// Those above what rules give, which may be nothing but the way to it.
+const above = ['/tmp', '/var', '/var/tmp', outside, '/run', '/sys',
+	'/sys/kernel', '/usr', '/etc', '/home'];
+const probes = [...tree, ...tree, ...links, ...system, ...above];
 // What the session makes itself can be read only after it was written.
 const isMade = (file) => file.endsWith('/made');
 
@@ -81,7 +85,7 @@ function randomProfile(random) {
 		'{workspace}/inner', path.join(places.on, 'd/outer')];
 	const others = [places.off, path.join(places.off, 'a'),
 		path.join(places.off, 'a/b/f'), '/usr', '/etc', '/var', outside,
-		'/etc/passwd', '/sys', '/proc', '/home'];
+		'/etc/passwd', '/sys', '/sys/kernel/mm', '/run', '/proc', '/home'];
 	const rules = new Map();
 
 	if (random(3) > 0)
@@ -109,12 +113,14 @@ function explain(file) {
 		{access: stdout.split(':')[0], why: stdout};
 }
 
-// A directory can be read if the file in it is seen, and written if another
-// can be made. No program but the shell is run.
+// A directory can be read if the file in it is seen, listed if nothing but that
+// is missing, and written if another can be made. No program but the shell is
+// run.
 const prober = `
 for p; do
 	r=-; w=-
 	if [ -d "$p" ]; then
+		[ -r "$p" ] && r=l
 		for x in "$p"/*; do [ "$x" = "$p/f" ] && r=r; done
 		( : > "$p/.probe" ) 2>/dev/null && w=w
 	else
@@ -142,9 +148,8 @@ async function probeByFs(client, file) {
 			fs.statSync(file).isDirectory()}));
 	const inside = `${uri}/.probe-fs`;
 	const list = () => client.call('fs/readDirectory', {path: uri})
-		.then(({entries}) => {
-			assert.ok(entries.some((entry) => entry.fileName === 'f'));
-		});
+		.then(({entries}) => entries.some((entry) =>
+			entry.fileName === 'f') ? 'r' : 'l', () => '-');
 	const write = (to) => ok(client.call('fs/writeFile',
 		{path: to, dataBase64: 'eA=='}));
 
@@ -152,9 +157,9 @@ async function probeByFs(client, file) {
 	if (file.startsWith('/dev/') && !isMade(file))
 		return undefined;
 	const w = await write(info.isDirectory ? inside : uri);
-	const r = await ok(info.isDirectory ? list() :
-		client.call('fs/readFile', {path: uri}));
-	return `${r ? 'r' : '-'}${w ? 'w' : '-'}`;
+	const r = info.isDirectory ? await list() :
+		await ok(client.call('fs/readFile', {path: uri})) ? 'r' : '-';
+	return `${r}${w ? 'w' : '-'}`;
 }
 
 function isAsSaid({access, why}, file, found) {
@@ -162,15 +167,17 @@ function isAsSaid({access, why}, file, found) {
 
 	// It may be the way to the file that is looked for, or to another.
 	if (why.includes('on the way to'))
-		return found[1] === '-';
+		return found[0] !== '-' && found[1] === '-';
 
 	if (found[1] !== (access === 'write' ? 'w' : '-'))
 		return false;
 	// A host may lack a file, or its mode may not let anybody read it.
 	if (isMade(file) || !fs.existsSync(file) || file === '/dev/mem' ||
-	    file === '/dev/kmsg' || file === '/home')
+	    file === '/dev/kmsg')
 		return access === 'write' || found[0] === '-' || canRead;
-	return found[0] === (canRead ? 'r' : '-');
+	if (!canRead)
+		return found[0] === '-';
+	return found[0] === (above.includes(file) && file !== outside ? 'l' : 'r');
 }
 
 async function compare(server, files, said) {

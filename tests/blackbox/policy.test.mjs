@@ -208,6 +208,37 @@ test('explain says what decides', {skip: foreignSkip}, () => {
 	}
 });
 
+test('explain knows the way to what is given inside what is denied',
+	{skip: foreignSkip}, () => {
+		const dir = files({'work/a/b/f': '', 'work/x': ''});
+		const work = path.join(dir, 'work');
+		const way = /^read.*\n.*an empty directory on the way to .*\/f$/m;
+		const rest = 'write = {workspace}/a/b/f\n' +
+			'read = {workspace}/link/b/f\nread = {workspace}/no/f\n';
+
+		fs.symlinkSync('a', path.join(work, 'link'));
+		// What lies around the denied is masked, what leads nowhere not made.
+		for (const [rules, between, beside] of [
+			['deny = {tmp}\n', way, /^deny/],
+			['deny = {tmp}\ndeny = {workspace}/a/b\n', way, /^deny/],
+			['read = /\ndeny = {tmp}\n', /^deny/, /^deny/],
+			['read = {workspace}/a\ndeny = {workspace}/a/b\n', /^deny/,
+				/^none/],
+			['', way, /^none/],
+		]) {
+			fs.writeFileSync(path.join(dir, 'p.conf'), '[sandbox]\n' +
+				'profile = p\n[profile "p"]\n' + rules + rest);
+			for (const [name, want] of [['a/b', between], ['a/b/f', /^write/],
+				['no', beside], ['link', beside], ['link/b', beside]]) {
+				const {stdout, stderr} = policy(['explain', '--config',
+					path.join(dir, 'p.conf'), '--workspace', work,
+					'current', path.join(work, name)]);
+				assert.match(stdout, want,
+					`${rules}${name}: ${stdout}${stderr}`);
+			}
+		}
+	});
+
 test('explain tells what degraded mode refuses besides',
 	{skip: foreignSkip}, () => {
 		const explain = (degraded, ...call) => policy(['explain', '--set',

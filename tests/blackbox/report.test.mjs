@@ -329,6 +329,11 @@ network = enabled
 [profile "tight"]
 write = {workspace}
 unix_sockets = deny
+[profile "ways"]
+deny = {workspace}
+read = {workspace}/secrets/key
+deny = /root
+read = /usr/share
 [profile "wrong"]
 write = /etc
 `;
@@ -339,11 +344,13 @@ test('the trees say what policy explain says', own, () => {
 		path.join(dir, 'ws')];
 	const views = parse(pageOf(args)).classed('view');
 	const words = {'read': 'read', 'read and write': 'write',
-		'denied': 'deny', 'denied, but for what is below': 'deny'};
+		'denied': 'deny', 'denied, but for what is below': 'deny',
+		'read: empty but for what is below': 'read'};
 	let count = 0;
 
 	assert.deepEqual(views.map((view) => view.named('h3')[0].text), [
-		'Profile careful in force', 'Profile tight', 'Profile wrong',
+		'Profile careful in force', 'Profile tight', 'Profile ways',
+		'Profile wrong',
 		'Preset workspace', 'Preset strict', 'Preset open']);
 	for (const view of views.filter((v) => !v.text.includes('wrong'))) {
 		const name = view.named('q')[0].text;
@@ -355,14 +362,15 @@ test('the trees say what policy explain says', own, () => {
 			const said = run(['explain', ...args, name, file]).stdout;
 			assert.equal(said.split(':')[0], words[access],
 				`${name} ${file}: ${said}`);
-			const place = /a\.conf:\d+/.exec(why)?.[0];
+			const place = /a\.conf:\d+|on the way to \S+/.exec(why)?.[0];
 			if (place)
 				assert.ok(said.includes(place), `${file}: ${said} ${why}`);
 			count++;
 		}
 	}
 	assert.ok(count > 20);
-	assert.match(views[2].text, /would be refused: .*a\.conf:15/);
+	assert.match(views[2].text, /empty but for what is below on the way to/);
+	assert.match(views[3].text, /would be refused: .*a\.conf:20/);
 	assert.match(views[0].text, /the host's .*a\.conf:10/);
 	assert.match(views[1].text, /deny: none can be made/);
 });
