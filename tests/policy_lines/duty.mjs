@@ -16,7 +16,7 @@ import {scratch} from '../blackbox/lib/files.mjs';
 import {
 	Origin, bodyOf, nameServer, request, wholeStream,
 } from '../blackbox/lib/http.mjs';
-import {isAlive, status} from '../blackbox/lib/proc.mjs';
+import {descendants, isAlive, status} from '../blackbox/lib/proc.mjs';
 import {Server, freshDirectory} from '../blackbox/lib/server.mjs';
 import {until} from '../blackbox/lib/wait.mjs';
 
@@ -53,8 +53,11 @@ const stateOf = (pid) => fs.readFileSync(`/proc/${pid}/stat`, 'latin1')
 async function interrupt(pid) {
 	for (let i = 0; i < 3; i++) {
 		process.kill(pid, 'SIGSTOP');
-		await until(5000, 'the stop', () => stateOf(pid) === 'T');
-		process.kill(pid, 'SIGCONT');
+		try {
+			await until(5000, 'the stop', () => stateOf(pid) === 'T');
+		} finally {
+			process.kill(pid, 'SIGCONT');
+		}
 		await until(5000, 'the end of it', () => stateOf(pid) !== 'T');
 	}
 	assert.ok(isAlive(pid));
@@ -292,9 +295,42 @@ const restricted = (server) => ({permissions: {type: 'managed', file_system: {
 	]}, network: 'restricted'}, cwd: server.workspaceUri, workspaceRoots: [],
 windowsSandboxLevel: 'disabled'});
 
+/** A layer whose attempt fails is done without; here it must not. */
+function assertLandlock(server) {
+	const [kernel, tried] = server.stderr.match(/^.*ready role=exec.*$/m)[0]
+		.match(/ landlock=\S+/g);
+
+	assert.match(kernel, /=[1-9]/);
+	assert.equal(tried, kernel);
+}
+
+/** What is given below a directory that the command may not search is left
+ * out: it is looked for with the command's ids, in vain. */
+async function assertLookedForAsCommand(server, client) {
+	const dir = freshDirectory('duty');
+	const file = path.join(dir, 'closed/f');
+
+	fs.mkdirSync(path.dirname(file));
+	fs.writeFileSync(file, 'closed');
+	fs.chmodSync(path.dirname(file), 0o700);
+	const sandbox = {...restricted(server)};
+	sandbox.permissions = {...sandbox.permissions, file_system: {
+		type: 'restricted', entries: [
+			{path: {type: 'special', value: {kind: 'minimal'}}, access: 'read'},
+			{path: {type: 'path', path: server.workspaceUri}, access: 'read'},
+			{path: {type: 'path', path: `file://${file}`}, access: 'read'},
+		]}};
+	const cat = await client.shell(`cat ${file}`, {sandbox});
+	assert.notEqual(cat.exitCode, 0, cat.all);
+	fs.rmSync(dir, {recursive: true});
+}
+
 async function dutyOfExec() {
 	const origin = await Origin.start({'/': (q, r) => r.end('here')});
 	await served({set: {'http.allow_private': 'true'}}, async (server, client) => {
+		assertLandlock(server);
+		await assertLookedForAsCommand(server, client);
+		assert.equal((await client.shell('umask')).all.trim(), '0022');
 		await useProcesses(server, client);
 		await useFiles(server, client);
 		const more = await server.connect();
@@ -305,6 +341,10 @@ async function dutyOfExec() {
 		assert.equal((await request(client, `${origin.url}/`)).status, 200);
 		const words = Array.from({length: 40}, () => 'y'.repeat(KIB));
 		await (await client.start(['/bin/true', ...words])).end();
+		await client.close();
+		await until(5000, 'the last of them to be reaped', () =>
+			descendants(server.pid).every((pid) =>
+				status(pid)?.State[0] !== 'Z'));
 	});
 	origin.stop();
 }
@@ -316,6 +356,7 @@ async function dutyOfSupervisor() {
 	});
 	const audit = path.join(freshDirectory('duty'), 'audit');
 	const server = await Server.start({set: {'audit.file': audit}});
+	let stopped;
 	try {
 		const [pid] = server.rolePids('net');
 		process.kill(pid, 'SIGKILL');
@@ -327,11 +368,15 @@ async function dutyOfSupervisor() {
 		process.kill(server.pid, 'SIGHUP');
 		await client.shell('true').catch(() => {});
 		// One that cannot end by itself.
-		process.kill(server.rolePids('net')[0], 'SIGSTOP');
+		[stopped] = server.rolePids('net');
+		process.kill(stopped, 'SIGSTOP');
 		process.kill(server.rolePids('exec')[0], 'SIGKILL');
 		await until(5000, 'another exec', () =>
 			server.stderr.match(/serving/g)?.length > 2);
 	} finally {
+		// Where nobody killed it, nobody else lets it go on.
+		if (stopped !== undefined && isAlive(stopped))
+			process.kill(stopped, 'SIGKILL');
 		assert.equal((await server.stop()).code, 0, server.stderr);
 	}
 	assert.match(fs.readFileSync(audit, 'utf8'), /"event"/);
