@@ -163,7 +163,8 @@ audit_open(struct audit *a, const struct config_audit *c, struct err *e)
 	a->sink.fd = a->sink.dir_fd = -1;
 	audit_chain_init(&a->chain);
 	a->rate = calloc(1, sizeof *a->rate);
-	if (a->rate == NULL)
+	a->begun = calloc(1, sizeof *a->begun);
+	if (a->rate == NULL || a->begun == NULL)
 		return err_set(e, ENOMEM, "out of memory");
 	audit_adjust(a, c);
 	a->chain.on = c->chain;
@@ -204,7 +205,9 @@ audit_close(struct audit *a)
 	audit_sink_close(&a->sink);
 	audit_chain_done(&a->chain);
 	free(a->rate);
+	free(a->begun);
 	a->rate = NULL;
+	a->begun = NULL;
 }
 
 /* --- writing -------------------------------------------------------------- */
@@ -232,7 +235,7 @@ audit_write(struct audit *a, enum role role, struct bytes event,
     struct bytes pairs, struct err *e)
 {
 	struct timespec now;
-	uint64_t dropped;
+	uint64_t dropped = 0;
 	char text[24];
 	scoped_buf line;
 	int r;
@@ -247,9 +250,11 @@ audit_write(struct audit *a, enum role role, struct bytes event,
 		    "audit %.*s", (int)line.len - 1, (char *)line.data);
 		return 0;
 	}
-	if (!audit_rate_take(a->rate, role, audit_find(pairs, "session"),
+	if (!audit_begun_end(a->begun, role, event, pairs) &&
+	    !audit_rate_take(a->rate, role, audit_find(pairs, "session"),
 		now_ms(), &dropped))
 		return 0;
+	audit_begun_add(a->begun, role, event, pairs);
 	if (r == 0 && dropped > 0)
 		r = audit_extend(&line, "dropped", count_text(dropped, text));
 	if (r == 0)

@@ -1,11 +1,12 @@
 /*
  * The audit log: a JSON object a line (audit_text.h), to one output
- * (audit_sink.h), so many a second (audit_rate.h), chained if asked for
- * (audit_chain.h).
+ * (audit_sink.h), so many a second (audit_rate.h) and the ends of what was told
+ * besides (audit_begun.h), chained if asked for (audit_chain.h).
  */
 #ifndef SUPERVISOR_AUDIT_H
 #define SUPERVISOR_AUDIT_H
 
+#include "supervisor/audit_begun.h"
 #include "supervisor/audit_chain.h"
 #include "supervisor/audit_rate.h"
 #include "supervisor/audit_sink.h"
@@ -15,11 +16,12 @@
 struct audit {
 	struct audit_sink sink;
 	struct audit_chain chain;
-	struct audit_rate *rate; /* owned */
-	bool stop_on_error;	 /* [audit] on_error = stop */
-	bool failed;		 /* and an error was there */
-	uint64_t lost;		 /* lines since the last one that was written */
-	int lost_errno;		 /* of the first of them */
+	struct audit_rate *rate;   /* owned */
+	struct audit_begun *begun; /* owned */
+	bool stop_on_error;	   /* [audit] on_error = stop */
+	bool failed;		   /* and an error was there */
+	uint64_t lost;	/* lines since the last one that was written */
+	int lost_errno; /* of the first of them */
 };
 
 /*

@@ -274,6 +274,60 @@ test('a refused file worker and limits of a client are told, each once',
 		}
 	});
 
+test('a message over what all may take together is told', {skip: foreignSkip},
+	async () => {
+		const log = new AuditLog();
+		const server = await Server.start({set: {...log.set,
+			'limits.message_budget': '1M'}});
+		try {
+			const client = await server.connect();
+			client.raw('{"id":1,"method":"environment/status"}' +
+				' '.repeat(3 * 1048576));
+			const {code} = await log.one('connection_close');
+			const [hit, ...more] = log.records('limit_hit');
+			assert.deepEqual([hit.limit, hit.session, code],
+				['message_budget', '1', '1013']);
+			assert.deepEqual(more, []);
+		} finally {
+			await server.stop();
+		}
+	});
+
+test('a flood does not hide the end of what was told to begin',
+	{skip: foreignSkip}, async () => {
+		const log = new AuditLog();
+		const server = await Server.start({set: {...log.set,
+			'audit.rate': 1, 'audit.burst': 10}});
+		let lease;
+		try {
+			const client = await server.connect();
+			const cat = await client.start(['/bin/cat'], {pipeStdin: true});
+			({lease} = await log.one('process_start'));
+			await Promise.all(Array.from({length: 50}, (_, i) =>
+				client.refusal('process/start', {
+					...startParams(['/none'], server.workspaceUri),
+					processId: `none${i}`})));
+			await cat.closeStdin();
+			await cat.end(10000);
+			await log.one('process_gone');
+			await client.close();
+			await log.one('connection_close');
+		} finally {
+			await server.stop();
+		}
+		const leases = (event) => log.records(event).map((r) => r.lease)
+			.sort();
+		const started = leases('process_start');
+		assert.ok(started.length < 50, `${started.length} of a flood`);
+		assert.deepEqual(leases('process_failed'),
+			started.filter((l) => l !== lease));
+		for (const [event, count] of [['process_exit', 1],
+			['process_gone', 1], ['connection_close', 1],
+			['session_close', 1]])
+			assert.equal(log.records(event).filter((r) =>
+				(r.lease ?? lease) === lease).length, count, event);
+	});
+
 test('a full disk ends the server if the policy says so', {skip: foreignSkip},
 	async () => {
 		const log = new AuditLog({'audit.on_error': 'stop'});
