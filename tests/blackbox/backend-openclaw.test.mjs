@@ -21,8 +21,9 @@ async function backend(set, body, args = []) {
 	fs.chmodSync(directory, 0o777);
 	const notes = () => {
 		try {
+			// Lines that are whole: the file may be new and empty.
 			return fs.readFileSync(path.join(directory, 'notes'), 'utf8')
-				.trim().split('\n');
+				.split('\n').slice(0, -1);
 		} catch {
 			return [];
 		}
@@ -40,7 +41,7 @@ async function backend(set, body, args = []) {
 	}
 }
 
-const noted = (notes, n) => until(5000, `${n} notes`, () => notes().length >= n);
+const noted = (notes, n) => until(20000, `${n} notes`, () => notes().length >= n);
 
 const start = (client, argv, members) => client.call('process/start',
 	startParams(argv, client.cwd, {processId: 'p', ...members}));

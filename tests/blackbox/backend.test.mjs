@@ -140,8 +140,9 @@ function noted(what, keys, body) {
 		const named = Object.fromEntries(Object.entries(keys).map(
 			([key, value]) =>
 				[key, value.replaceAll('%W', directory.slice(1))]));
+		// Lines that are whole: the file may be new and empty.
 		const notes = () => fs.existsSync(file) ?
-			fs.readFileSync(file, 'utf8').trim().split('\n') : [];
+			fs.readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
 		const server = await Server.start({workspace: directory, keep: true,
 			set: {...COMMAND, ...named}});
 		try {
@@ -267,7 +268,7 @@ const FINALIZE = {'backend.finalize':
 
 /** Wait until there are so many notes. */
 const count = (notes, n) =>
-	until(5000, `${n} notes`, () => notes().length >= n);
+	until(20000, `${n} notes`, () => notes().length >= n);
 
 noted('finalize is told once what became of a program', FINALIZE,
 	async (client, notes) => {
@@ -333,7 +334,7 @@ noted('interrupts that come while one is under way add nothing',
 		await count(notes, 1);
 		await process.terminate();
 		await process.end();
-		await until(5000, 'the last', () => /^final/.test(notes().at(-1)));
+		await until(20000, 'the last', () => /^final/.test(notes().at(-1)));
 		const signals = notes().filter((line) => line.startsWith('signal'));
 		assert.ok(signals.length < 5, `${signals.length} commands`);
 	});
