@@ -307,21 +307,22 @@ function assertLandlock(server) {
 /** What is given below a directory that the command may not search is left
  * out: it is looked for with the command's ids, in vain. */
 async function assertLookedForAsCommand(server, client) {
-	const dir = freshDirectory('duty');
-	const file = path.join(dir, 'closed/f');
+	const dir = fs.mkdtempSync('/var/tmp/sallyport-duty-');
+	const file = path.join(dir, 'f');
+	const readable = (what) => ({path: what, access: 'read'});
+	const sandbox = restricted(server);
 
-	fs.mkdirSync(path.dirname(file));
-	fs.writeFileSync(file, 'closed');
-	fs.chmodSync(path.dirname(file), 0o700);
-	const sandbox = {...restricted(server)};
-	sandbox.permissions = {...sandbox.permissions, file_system: {
-		type: 'restricted', entries: [
-			{path: {type: 'special', value: {kind: 'minimal'}}, access: 'read'},
-			{path: {type: 'path', path: server.workspaceUri}, access: 'read'},
-			{path: {type: 'path', path: `file://${file}`}, access: 'read'},
-		]}};
-	const cat = await client.shell(`cat ${file}`, {sandbox});
-	assert.notEqual(cat.exitCode, 0, cat.all);
+	sandbox.permissions.file_system.entries = [
+		readable({type: 'special', value: {kind: 'minimal'}}),
+		readable({type: 'path', path: server.workspaceUri}),
+		readable({type: 'path', path: `file://${file}`}),
+	];
+	fs.writeFileSync(file, 'f');
+	for (const mode of [0o755, 0o700]) {
+		fs.chmodSync(dir, mode);
+		const cat = await client.shell(`cat ${file}`, {sandbox});
+		assert.equal(cat.exitCode === 0, mode === 0o755, cat.all);
+	}
 	fs.rmSync(dir, {recursive: true});
 }
 

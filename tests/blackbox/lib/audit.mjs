@@ -111,7 +111,7 @@ export class AuditLog {
 	}
 
 	/** Wait for a record of an event that passes check. */
-	one(event, check = () => true, ms = 5000) {
+	one(event, check = () => true, ms = 15000) {
 		return until(ms, `audit line ${event}\n${this.text()}`,
 			() => this.records(event).find(check));
 	}
