@@ -267,6 +267,8 @@ config_take_backend(struct exec_config *c, const struct msg_exec_backend *m,
 	    {&b->signal, m->signal, BACKEND_SIGNAL_NAMES},
 	    {&b->terminate, m->terminate, BACKEND_TERMINATE_NAMES},
 	    {&b->finalize, m->finalize, BACKEND_FINALIZE_NAMES},
+	    {&b->prepare, m->prepare, BACKEND_PREPARE_NAMES},
+	    {&b->inspect, m->inspect, BACKEND_INSPECT_NAMES},
 	};
 	uint32_t used;
 
@@ -303,6 +305,8 @@ backend_done(struct backend_config *b)
 	free(b->signal);
 	free(b->terminate);
 	free(b->finalize);
+	free(b->prepare);
+	free(b->inspect);
 	for (size_t i = 0; i < BACKEND_SOCKETS_MAX; i++)
 		free(b->sockets[i]);
 }

@@ -30,7 +30,8 @@ struct backend_config {
 	gid_t gid;
 	/* A start that ends so has not come to the program; 256: none. */
 	unsigned int lost_status;
-	char *target, *start, *signal, *terminate, *finalize;
+	char *target, *start, *signal, *terminate, *finalize, *prepare;
+	char *inspect; /* asked once, before the first net */
 	/* Unix sockets of the host that the commands may use, owned. */
 	char *sockets[BACKEND_SOCKETS_MAX];
 	size_t socket_count;

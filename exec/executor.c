@@ -74,6 +74,7 @@ static executor_handler *const handlers[MSG_TYPES] = {
     [MSG_SESSION_CLOSE] = executor_on_session_close,
     [MSG_PROCESS_START] = executor_on_process_start,
     [MSG_PROCESS_SIGNAL] = executor_on_process_signal,
+    [MSG_PROCESS_CANCEL] = executor_on_process_cancel,
     [MSG_PROCESS_TERMINATE] = executor_on_process_terminate,
     [MSG_PROCESS_RESIZE] = executor_on_process_resize,
     [MSG_WORKER_OPEN] = executor_on_worker_open,
@@ -152,6 +153,10 @@ stop(struct executor *x, uint32_t timeout_ms)
 	x->stop_leases = x->lease_count;
 	while (!LIST_EMPTY(&x->peers))
 		peer_end(x, LIST_FIRST(&x->peers));
+	for (size_t i = 0; i < x->slot_count; i++)
+		if (x->sessions[i] != NULL &&
+		    executor_session_is_own(x->sessions[i]))
+			executor_session_end(x, x->sessions[i]);
 }
 
 static void
@@ -373,6 +378,8 @@ executor_run(struct exec_config *config, const struct probe *probe,
 	int r = executor_init(&x, supervisor);
 
 	oom_open(&x.oom);
+	if (r == 0)
+		executor_inspect(&x);
 	if (r == 0)
 		r = settle_channels(&x);
 	if (r == 0)

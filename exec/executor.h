@@ -95,6 +95,9 @@ executor_handler executor_on_session_open;
 executor_handler executor_on_session_close;
 struct session *executor_session(const struct executor *x,
     struct generation generation, uint32_t id);
+/* One of our own, that no net knows: NULL with e if there can be none. */
+struct session *executor_session_own(struct executor *x, struct err *e);
+bool executor_session_is_own(const struct session *s);
 /* End a session: its leases too. */
 void executor_session_end(struct executor *x, struct session *s);
 /* Free it if it is closed and nothing of it is left. */
@@ -102,10 +105,29 @@ void executor_session_settle(struct executor *x, struct session *s);
 /* Give up on helpers that take too long; the next such time or -1. */
 int64_t executor_session_deadlines(struct executor *x, int64_t now_ms);
 
-/* executor_process.c */
+/* executor_start.c */
 executor_handler executor_on_process_start;
 /* The starts that waited for s, which is no longer opening. */
 void executor_process_resume(struct executor *x, struct session *s);
+
+/* Why there is no process. */
+struct start_refusal {
+	enum refuse_reason reason;
+	const char *text;   /* for the client */
+	enum layer missing; /* for data of the error, LAYER_NONE: none */
+	int errnum;
+};
+
+#define START_CROWDED                                                          \
+	"busy: limits.session_processes_total or "                             \
+	"limits.child_processes_total leaves no room for a process; try "      \
+	"again later"
+
+/* executor_process.c: what net hears of a start that comes to nothing. */
+void executor_refuse_start(struct executor *x, const struct session *s,
+    uint32_t number, const struct start_refusal *why);
+void executor_fail_start(struct executor *x, struct generation generation,
+    uint32_t number, enum stage stage, uint32_t errnum);
 /* Spawn in s and watch. 0 with the lease in *out, or a negative errno, and then
  * nothing is left. */
 must_use int executor_launch(struct executor *x, struct session *s,
@@ -114,6 +136,9 @@ must_use int executor_launch(struct executor *x, struct session *s,
 void executor_next_id(const struct executor *x, char out[EXECUTOR_ID_MAX]);
 /* Nothing of it is left: tell net and forget it. */
 void executor_lease_gone(struct executor *x, struct lease *l);
+
+/* executor_prepare.c: a start that has not come to its program. */
+executor_handler executor_on_process_cancel;
 
 /* executor_control.c */
 executor_handler executor_on_process_signal;

@@ -4,19 +4,15 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/wait.h>
 
 #include "base/log.h"
+#include "exec/backend_job.h"
 #include "exec/executor_env.h"
-#include "exec/executor_plan.h"
 #include "policy/argv_template.h"
-#include "policy/env.h"
 #include "privsep/sandbox_spec.h"
 
-/* Bytes of an argument vector: a request's, quoted. */
-#define ARGV_MAX	   (4 * PROCESS_SPEC_MAX)
-/* What a marker's name is in the environment of the program. */
-#define EXEC_ID		   "SALLYPORT_EXEC_ID"
 /*
  * A program that is ended at once may come to be only after terminate has
  * looked for it, as long as start is at work: so it is tried that often, with
@@ -26,36 +22,6 @@
 #define TERMINATE_GRACE_MS 200
 /* Where a command runs; the program's directory is not of this host. */
 #define LOCAL_CWD	   "/"
-
-enum command {
-	COMMAND_SIGNAL,
-	COMMAND_TERMINATE,
-	COMMAND_FINALIZE,
-};
-
-static const char *const command_names[] = {
-    [COMMAND_SIGNAL] = "signal",
-    [COMMAND_TERMINATE] = "terminate",
-    [COMMAND_FINALIZE] = "finalize",
-};
-
-struct job {
-	struct session *session; /* outlives it: its leases hold that */
-	struct lease *lease;	 /* of start; NULL: there never was one */
-	unsigned int commands;	 /* running */
-	char id[EXECUTOR_ID_MAX];
-	unsigned int tries; /* of terminate while start is there */
-	bool signaling;	    /* that command runs */
-	bool ending;	    /* terminate was asked for, or a kill */
-	bool gone;	    /* the tree of start is */
-	bool swept;	    /* what start left behind was ended */
-	bool finalized;	    /* that command was started */
-	bool started;	    /* the program ran */
-	bool has_status;
-	bool lost;
-	bool timed_out;
-	uint32_t status; /* wait status of the program */
-};
 
 static struct bytes
 view(const struct buf *b)
@@ -69,155 +35,56 @@ backend(const struct session *s)
 	return &s->config->backend;
 }
 
-/* --- commands ------------------------------------------------------------ */
-
-/* The administrator's base and nothing of a client's: what a program may have
- * there could turn the command's own head. */
+/*
+ * A limit that a program's children have from it whatever they do to their
+ * environment. In KiB, so that it fits in a signed number of bytes; and far
+ * beyond what anybody would set it to.
+ */
 static int
-own_env(const struct session *s, struct buf *out, struct err *e)
+make_tag(char out[24])
 {
-	scoped_buf dropped = {.max = EXECUTOR_ENV_MAX};
-	const struct env_request all = {.has_policy = true,
-	    .ignore_default_excludes = true,
-	    .inherit = ENV_REQUEST_INHERIT_ALL};
+	const uint64_t least = (uint64_t)1 << 51;
+	uint64_t random;
 
-	buf_init(out, EXECUTOR_ENV_MAX);
-	return env_decide(&s->config->env, &all, out, &dropped, e);
+	if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+		return -EIO;
+	(void)snprintf(out, 24, "%llu",
+	    (unsigned long long)(least + random % least));
+	return 0;
 }
 
-static void
-exit_code(const struct job *j, char out[16])
+struct job *
+backend_job_new(struct executor *x, struct session *s)
 {
-	int status = (int)j->status;
-	bool openclaw = (j->session->config->flags & EXEC_FLAG_OPENCLAW) != 0;
+	struct job *j = calloc(1, sizeof *j);
 
-	if (!j->has_status)
-		(void)snprintf(out, 16, "null");
-	else if (WIFEXITED(status))
-		(void)snprintf(out, 16, "%d", WEXITSTATUS(status));
-	else
-		(void)snprintf(out, 16, "%d",
-		    openclaw ? 1 : 128 + WTERMSIG(status));
-}
-
-static int
-make_argv(const struct job *j, const char *text, struct buf *out, struct err *e)
-{
-	bool failed = !j->started || j->lost;
-	struct argv_template_values v = {
-	    .scalar = {[ARGV_TEMPLATE_ID] = bytes_of(j->id),
-		[ARGV_TEMPLATE_TARGET] = bytes_of(backend(j->session)->target),
-		[ARGV_TEMPLATE_SIGNAL] = bytes_of("INT"),
-		[ARGV_TEMPLATE_STATUS] =
-		    bytes_of(failed ? "failed" : "completed"),
-		[ARGV_TEMPLATE_TIMED_OUT] =
-		    bytes_of(j->timed_out ? "true" : "false")}};
-	char code[16];
-
-	exit_code(j, code);
-	v.scalar[ARGV_TEMPLATE_EXIT_CODE] = bytes_of(code);
-	return argv_template_expand(bytes_of(text), &v, out, e);
-}
-
-/* Start what text says. 0, or a negative errno with e. */
-static int
-launch(struct executor *x, struct job *j, const char *text, struct lease **out,
-    struct err *e)
-{
-	const struct exec_config *c = j->session->config;
-	scoped_buf argv, env;
-	struct spec spec = {.cwd = bytes_of(LOCAL_CWD)};
-	const struct plan_request q = {.cwd = spec.cwd,
-	    .template = &j->session->template,
-	    .probe = x->probe};
-	const struct template_start *from;
-	scoped_free const char **sockets = NULL;
-	struct order_store store;
-	struct plan plan;
-	int r;
-
-	buf_init(&argv, ARGV_MAX);
-	r = own_env(j->session, &env, e);
-	if (r == 0)
-		r = make_argv(j, text, &argv, e);
-	if (r == 0)
-		r = executor_plan(c, &q, &plan, e);
-	if (r < 0)
-		return r;
-	spec.argv = view(&argv);
-	from = template_for(&j->session->template, c, &plan);
-	r = executor_sockets_for(x, j->session, from, &sockets);
-	if (r < 0) {
-		plan_done(&plan);
-		return err_errno(e, -r, "sockets");
+	if (j == NULL || make_tag(j->tag) < 0) {
+		free(j);
+		return NULL;
 	}
-	r = order_make(&store, &(struct order_source){.config = c,
-				   .probe = x->probe,
-				   .start = from,
-				   .sockets = sockets,
-				   .plan = &plan,
-				   .spec = &spec,
-				   .env = view(&env),
-				   .quiet = true});
-	if (r == 0)
-		r = executor_launch(x, j->session, 0, &store.order, out);
-	if (r == 0)
-		executor_sockets_asked(x, j->session, from, *out);
-	order_done(&store);
-	plan_done(&plan);
-	return r < 0 ? err_errno(e, -r, "start") : 0;
-}
-
-/* Run a command for j. False if there is none such, or it cannot be started. */
-static bool
-run(struct executor *x, struct job *j, enum command which)
-{
-	const struct exec_config *c = j->session->config;
-	const char *const texts[] = {
-	    [COMMAND_SIGNAL] = c->backend.signal,
-	    [COMMAND_TERMINATE] = c->backend.terminate,
-	    [COMMAND_FINALIZE] = c->backend.finalize,
-	};
-	struct lease *l;
-	struct err e = {0};
-	int r;
-
-	if (texts[which][0] == '\0')
-		return false;
-	r = launch(x, j, texts[which], &l, &e);
-	if (r < 0) {
-		log_error("backend_command_failed command=%s id=%s %s",
-		    command_names[which], j->id, e.text);
-		return false;
-	}
-	l->command_of = j;
-	l->deadline_ms = executor_now_ms() + (int64_t)c->limits.backend_timeout;
-	l->number = which;
-	x->command_count++;
-	j->session->command_count++;
-	j->commands++;
-	return true;
+	j->session = s;
+	executor_next_id(x, j->id);
+	return j;
 }
 
 /* --- the end of a job ---------------------------------------------------- */
 
-/* Start is gone and no command runs: go on. True if one follows. */
-static bool
-advance(struct executor *x, struct job *j)
+bool
+backend_job_advance(struct executor *x, struct job *j)
 {
 	struct lease *l = j->lease;
 
 	if (j->started && !j->swept) {
 		j->swept = true;
-		if (run(x, j, COMMAND_TERMINATE))
+		if (backend_command_run(x, j, COMMAND_TERMINATE))
 			return true;
 	}
 	if (!j->finalized) {
 		j->finalized = true;
-		if (run(x, j, COMMAND_FINALIZE))
+		if (backend_command_run(x, j, COMMAND_FINALIZE))
 			return true;
 	}
-	free(j);
+	backend_job_free(j);
 	if (l != NULL)
 		l->job = NULL;
 	return false;
@@ -227,7 +94,8 @@ advance(struct executor *x, struct job *j)
 static void
 end_start(struct executor *x, struct job *j)
 {
-	if (j->tries++ == TERMINATE_TRIES || !run(x, j, COMMAND_TERMINATE))
+	if (j->tries++ == TERMINATE_TRIES ||
+	    !backend_command_run(x, j, COMMAND_TERMINATE))
 		lease_kill(j->lease);
 }
 
@@ -248,7 +116,33 @@ executor_backend_gone(struct executor *x, struct lease *l)
 	struct job *j = l->job;
 
 	j->gone = true;
-	return j->commands > 0 || advance(x, j);
+	return j->commands > 0 || backend_job_advance(x, j);
+}
+
+/* What became of l, of which nothing is left. */
+static void
+read_end(struct lease *l, struct command_end *end)
+{
+	*end = (struct command_end){.unstarted = l->state == LEASE_FAILED,
+	    .late = l->limit == END_WALL_TIME};
+	if (!lease_read_exit(l, &end->status))
+		end->status = SIGKILL;
+	if (l->said == NULL)
+		return;
+	captures_finish(l->said);
+	capture_words(&l->said->err, end->words);
+}
+
+/* Start is there still, and a command is gone that was to reach its program. */
+static void
+go_on(struct job *j, enum command which, bool failed)
+{
+	if (which != COMMAND_TERMINATE)
+		return;
+	if (failed)
+		lease_kill(j->lease);
+	else
+		j->lease->deadline_ms = executor_now_ms() + TERMINATE_GRACE_MS;
 }
 
 void
@@ -257,25 +151,26 @@ executor_backend_command_gone(struct executor *x, struct lease *l)
 	struct job *j = l->command_of;
 	enum command which = (enum command)l->number;
 	struct lease *of = j->lease;
-	uint32_t status;
+	struct command_end end;
 
+	read_end(l, &end);
 	j->commands--;
-	if (which == COMMAND_SIGNAL)
-		j->signaling = false;
-	if (!lease_read_exit(l, &status))
-		status = SIGKILL;
-	if (status != 0)
-		log_warn("backend_command_failed command=%s id=%s status=%u",
-		    command_names[which], j->id, status);
-	if (!j->gone) {
-		if (which == COMMAND_TERMINATE && status != 0)
-			lease_kill(of);
-		else if (which == COMMAND_TERMINATE)
-			of->deadline_ms =
-			    executor_now_ms() + TERMINATE_GRACE_MS;
+	if (which == COMMAND_PREPARE) {
+		backend_prepared(x, j, &end);
 		return;
 	}
-	if (j->commands == 0 && !advance(x, j) && of != NULL)
+	if (which == COMMAND_INSPECT) {
+		backend_inspected(x, j, &l->said->out, &end);
+		return;
+	}
+	if (which == COMMAND_SIGNAL)
+		j->signaling = false;
+	if (end.status != 0)
+		log_warn("backend_command_failed command=%s id=%s status=%u",
+		    backend_command_name(which), j->id, end.status);
+	if (!j->gone)
+		go_on(j, which, end.status != 0);
+	else if (j->commands == 0 && !backend_job_advance(x, j) && of != NULL)
 		executor_lease_gone(x, of);
 }
 
@@ -290,7 +185,7 @@ executor_backend_interrupt(struct executor *x, struct lease *l)
 	 * client must not have us start commands without end. */
 	if (j->gone || j->signaling)
 		return;
-	j->signaling = run(x, j, COMMAND_SIGNAL);
+	j->signaling = backend_command_run(x, j, COMMAND_SIGNAL);
 	if (!j->signaling)
 		lease_tell(l, CONTROL_INTERRUPT, 0, 0);
 }
@@ -358,6 +253,7 @@ fill(const struct session *s, const struct spec *spec, struct bytes env,
 	const struct argv_template_values v = {
 	    .scalar = {[ARGV_TEMPLATE_CWD] = spec->cwd,
 		[ARGV_TEMPLATE_ID] = bytes_of(b->job->id),
+		[ARGV_TEMPLATE_TAG] = bytes_of(b->job->tag),
 		[ARGV_TEMPLATE_TARGET] = bytes_of(backend(s)->target)},
 	    .argv = spec->argv,
 	    .env = env,
@@ -365,7 +261,7 @@ fill(const struct session *s, const struct spec *spec, struct bytes env,
 	    .stdin_open = spec->tty || spec->pipe_stdin};
 	struct bytes first;
 	struct reader reader;
-	int r = own_env(s, &b->env, e);
+	int r = backend_command_env(s, &b->env, e);
 
 	if (r == 0)
 		r = argv_template_expand(bytes_of(backend(s)->start), &v,
@@ -386,13 +282,11 @@ executor_backend_start(struct executor *x, struct session *s,
 {
 	int r;
 
-	*b = (struct backend_start){.job = calloc(1, sizeof *b->job)};
-	buf_init(&b->argv, ARGV_MAX);
+	*b = (struct backend_start){.job = backend_job_new(x, s)};
+	buf_init(&b->argv, BACKEND_ARGV_MAX);
 	buf_init(&b->env, EXECUTOR_ENV_MAX);
 	if (b->job == NULL)
 		return err_set(e, ENOMEM, "out of memory");
-	b->job->session = s;
-	executor_next_id(x, b->job->id);
 	if (spec->has_arg0)
 		return err_set(e, EINVAL,
 		    "arg0 cannot be given to a program of this backend");
@@ -407,7 +301,8 @@ executor_backend_start(struct executor *x, struct session *s,
 void
 backend_start_done(struct backend_start *b)
 {
-	free(b->job);
+	if (b->job != NULL)
+		backend_job_free(b->job);
 	buf_done(&b->argv);
 	buf_done(&b->env);
 }
@@ -424,7 +319,7 @@ void
 executor_backend_unlaunched(struct executor *x, struct backend_start *b)
 {
 	b->job->gone = true;
-	(void)advance(x, b->job);
+	(void)backend_job_advance(x, b->job);
 	b->job = NULL;
 }
 
@@ -443,8 +338,9 @@ executor_backend_done(struct executor *x)
 		struct job *j = l->command_of;
 
 		if (j != NULL && --j->commands == 0 && j->lease == NULL)
-			free(j);
+			backend_job_free(j);
 	}
 	LIST_FOREACH (l, &x->leases, link)
-		free(l->job);
+		if (l->job != NULL)
+			backend_job_free(l->job);
 }

@@ -5,6 +5,7 @@
  *
  * A job is one such program, from its start to the end of its last command:
  *
+ *   prepare     before start, which waits for it; its failure is the start's
  *   start       ends with the program; its streams are the program's
  *   signal      whenever a client interrupts it
  *   terminate   when it is to be ended, and again when start has not followed,
@@ -19,6 +20,9 @@
 
 #include "exec/executor.h"
 #include "exec/order_make.h"
+
+/* Bytes of an argument vector: a request's, quoted. */
+#define BACKEND_ARGV_MAX (4 * PROCESS_SPEC_MAX)
 
 /* What takes the place of a request's program, environment and directory. */
 struct backend_start {
@@ -41,6 +45,20 @@ must_use int executor_backend_start(struct executor *x, struct session *s,
     const struct spec *spec, struct bytes env, struct backend_start *b,
     struct err *e);
 void backend_start_done(struct backend_start *b);
+
+/*
+ * Run what is to come before the start of b, which net asked for as number with
+ * packed. 1: it does, took b, and executor_start_prepared or a refusal follows;
+ * 0: there is nothing to run; -ENOMEM, -EIO.
+ */
+must_use int executor_backend_prepare(struct executor *x,
+    struct backend_start *b, uint32_t number, struct bytes packed);
+/* Give it up if l is such a command: its start is refused. */
+void executor_backend_cancel(struct lease *l);
+/* executor_start.c: it succeeded. b->job is taken if there is a lease, or net
+ * was told that there is none. */
+void executor_start_prepared(struct executor *x, struct session *s,
+    struct backend_start *b, uint32_t number, struct bytes packed);
 
 /* The lease runs what b says. */
 void executor_backend_launched(struct backend_start *b, struct lease *l);
@@ -66,6 +84,15 @@ bool executor_backend_lost(const struct lease *l);
 must_use bool executor_backend_gone(struct executor *x, struct lease *l);
 /* A command, which l was, is gone. */
 void executor_backend_command_gone(struct executor *x, struct lease *l);
+
+/*
+ * executor_inspect.c: find out whether programs have a network where they run,
+ * if the configuration asks to, and tell the supervisor: x->config has it then.
+ * Takes a session of our own, which ends with it.
+ */
+void executor_inspect(struct executor *x);
+/* That session is ready or refused. */
+void executor_inspect_ready(struct executor *x, struct session *s);
 
 /* Forget every job: its leases are about to be freed. */
 void executor_backend_done(struct executor *x);

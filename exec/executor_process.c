@@ -16,56 +16,31 @@
 #include "exec/executor_plan.h"
 #include "exec/order_make.h"
 
-/* A start on its way through the checks. */
-struct start {
-	struct executor *x;
-	struct session *session;
-	uint32_t number;
-	struct bytes packed; /* the spec as it came */
-	struct spec spec;
-	struct plan plan;
-	/* Why it is refused, for data of the error */
-	enum layer missing;
-	int errnum;
-};
-
-#define CROWDED                                                                \
-	"busy: limits.session_processes_total or "                             \
-	"limits.child_processes_total leaves no room for a process; try "      \
-	"again later"
-
 /* --- answers to net ------------------------------------------------------ */
 
-static void
-audit_refused(const struct start *s, const char *text)
+void
+executor_refuse_start(struct executor *x, const struct session *session,
+    uint32_t number, const struct start_refusal *why)
 {
+	const struct msg_process_refused m = {.number = number,
+	    .reason = (uint32_t)why->reason,
+	    .feature = why->missing,
+	    .errnum = (uint32_t)why->errnum,
+	    .text = bytes_of(why->text)};
+	struct peer *p = executor_peer(x, session->generation);
 	char id[16];
 
-	(void)snprintf(id, sizeof id, "%u", s->session->id.v);
-	executor_audit(s->x, "process_refused",
-	    (const char *[]){"session", id, "reason", text, NULL});
-}
-
-static void
-answer_refused(const struct start *s, enum refuse_reason reason,
-    const char *text)
-{
-	const struct msg_process_refused m = {.number = s->number,
-	    .reason = (uint32_t)reason,
-	    .feature = s->missing,
-	    .errnum = (uint32_t)s->errnum,
-	    .text = bytes_of(text)};
-	struct peer *p = executor_peer(s->x, s->session->generation);
-
-	audit_refused(s, text);
+	(void)snprintf(id, sizeof id, "%u", session->id.v);
+	executor_audit(x, "process_refused",
+	    (const char *[]){"session", id, "reason", why->text, NULL});
 	if (p != NULL)
 		executor_sent(p,
 		    channel_send_process_refused(p->channel, &m, NULL, 0));
 }
 
-static void
-answer_failed(struct executor *x, struct generation generation, uint32_t number,
-    enum stage stage, uint32_t errnum)
+void
+executor_fail_start(struct executor *x, struct generation generation,
+    uint32_t number, enum stage stage, uint32_t errnum)
 {
 	const struct msg_process_failed m = {.number = number,
 	    .stage = (uint32_t)stage,
@@ -207,12 +182,11 @@ pidfd_ready(struct executor *x, struct source *source)
 static void
 start_crowded(struct executor *x, struct lease *l)
 {
-	const struct start s = {.x = x,
-	    .session = x->sessions[l->slot],
-	    .number = l->number};
+	const struct start_refusal why = {.reason = REFUSE_BUSY,
+	    .text = START_CROWDED};
 
 	l->state = LEASE_FAILED;
-	answer_refused(&s, REFUSE_BUSY, CROWDED);
+	executor_refuse_start(x, x->sessions[l->slot], l->number, &why);
 	lease_kill(l);
 }
 
@@ -238,8 +212,17 @@ start_failed(struct executor *x, struct lease *l, enum stage stage,
 	if (l->worker)
 		executor_worker_failed(x, l, stage, errnum);
 	else if (l->command_of == NULL)
-		answer_failed(x, l->generation, l->number, stage, errnum);
+		executor_fail_start(x, l->generation, l->number, stage, errnum);
 	lease_kill(l);
+}
+
+/* A command whose words are wanted. */
+static void
+hear(struct executor *x, struct lease *l, const int fds[2])
+{
+	if (l->said != NULL &&
+	    captures_begin(l->said, x->epfd, fds[0], fds[1]) < 0)
+		lease_kill(l);
 }
 
 static void
@@ -263,8 +246,10 @@ start_done(struct executor *x, struct lease *l)
 	}
 	l->state = LEASE_RUNNING;
 	executor_sockets_done(x, l);
-	if (l->command_of != NULL)
+	if (l->command_of != NULL) {
+		hear(x, l, fds);
 		return;
+	}
 	if (l->job != NULL)
 		executor_backend_running(l);
 	l->control.ready = control_ready;
@@ -355,241 +340,4 @@ executor_launch(struct executor *x, struct session *session, uint32_t number,
 		lease_kill(l);
 	*out = l;
 	return 0;
-}
-
-static void
-tell_narrowed(const struct start *s)
-{
-	char id[16];
-
-	if (!s->plan.network_narrowed)
-		return;
-	(void)snprintf(id, sizeof id, "%u", s->session->id.v);
-	executor_audit(s->x, "network_narrowed",
-	    (const char *[]){"session", id, NULL});
-}
-
-/* A backend's command holds values of variables: what is told is the program
- * that it starts. */
-static void
-audit_start(const struct start *s, const struct lease *l,
-    const struct order *order, bool elsewhere)
-{
-	struct order told = *order;
-	struct cvec argv = {0};
-
-	if (elsewhere) {
-		if (cvec_make(&argv, s->spec.argv) < 0)
-			return;
-		told.argv = argv.v;
-		told.file = argv.v[0];
-	}
-	executor_audit_start(s->x, s->session, l, &told, &s->plan,
-	    s->spec.sandbox);
-	cvec_done(&argv);
-}
-
-/* Launch spec, which is what b says if there is one. */
-static void
-start_program(const struct start *s, const struct spec *spec, struct bytes env,
-    struct backend_start *b)
-{
-	const struct template_start *from =
-	    template_for(&s->session->template, s->session->config, &s->plan);
-	scoped_free const char **sockets = NULL;
-	struct order_store store;
-	struct lease *l;
-	int r = executor_sockets_for(s->x, s->session, from, &sockets);
-
-	if (r < 0) {
-		answer_failed(s->x, s->session->generation, s->number,
-		    STAGE_SOCKETS, (uint32_t)-r);
-		return;
-	}
-	r = order_make(&store,
-	    &(struct order_source){.config = s->session->config,
-		.probe = s->x->probe,
-		.start = from,
-		.plan = &s->plan,
-		.sockets = sockets,
-		.spec = spec,
-		.env = env});
-	if (r == 0)
-		r = executor_launch(s->x, s->session, s->number, &store.order,
-		    &l);
-	if (r == 0) {
-		executor_sockets_asked(s->x, s->session, from, l);
-		audit_start(s, l, &store.order, b != NULL);
-	}
-	if (r == 0 && b != NULL)
-		executor_backend_launched(b, l);
-	tell_narrowed(s);
-	order_done(&store);
-	/* A clone into a group that is full. */
-	if (r == -EAGAIN && cgroup_tree_is_open(s->x->cgroups))
-		answer_refused(s, REFUSE_BUSY, CROWDED);
-	else if (r < 0)
-		answer_failed(s->x, s->session->generation, s->number,
-		    STAGE_CLONE, (uint32_t)-r);
-}
-
-/* The same by the backend's command, of which net learns nothing. */
-static void
-start_elsewhere(const struct start *s, struct bytes env)
-{
-	struct backend_start b;
-	struct err e = {0};
-	int r = executor_backend_start(s->x, s->session, &s->spec, env, &b, &e);
-
-	if (r < 0)
-		answer_refused(s, REFUSE_INVALID, e.text);
-	else
-		start_program(s, &b.spec, (struct bytes){b.env.data, b.env.len},
-		    &b);
-	if (b.job != NULL)
-		executor_backend_unlaunched(s->x, &b);
-	backend_start_done(&b);
-}
-
-static void
-start_planned(const struct start *s)
-{
-	scoped_buf env = {.max = EXECUTOR_ENV_MAX};
-	struct bytes list;
-	struct err e = {0};
-
-	if (executor_env(s->x, s->session, &s->spec, &s->plan, &env, &e) < 0) {
-		answer_refused(s, REFUSE_INVALID, e.text);
-		return;
-	}
-	list = (struct bytes){.data = env.data, .len = env.len};
-	if (s->session->config->backend.on)
-		start_elsewhere(s, list);
-	else
-		start_program(s, &s->spec, list, NULL);
-}
-
-/* A backend's commands may be as many again: those that finalize refused starts
- * belong to no program that would count. */
-static bool
-has_room(const struct start *s)
-{
-	const struct limits *l = &s->session->config->limits;
-
-	return s->x->command_count < l->processes_max &&
-	       s->session->command_count < l->session_processes_max &&
-	       s->x->lease_count - s->x->worker_count - s->x->command_count <
-		   l->processes_max &&
-	       s->session->lease_count - s->session->worker_count -
-		       s->session->command_count <
-		   l->session_processes_max;
-}
-
-/* The backend's command has the session's ceiling, whatever is asked for, as
- * nothing else is enforced where the program runs. */
-static int
-plan_elsewhere(struct start *s, struct err *e)
-{
-	const struct plan_request q = {.template = &s->session->template,
-	    .probe = s->x->probe};
-	int r = executor_backend_check(s->session, &s->spec, e);
-
-	return r < 0 ? r : executor_plan(s->session->config, &q, &s->plan, e);
-}
-
-static int
-plan_start(struct start *s, struct err *e)
-{
-	const struct plan_request q = {.sandbox = s->spec.sandbox,
-	    .cwd = s->spec.cwd,
-	    .managed_network = s->spec.managed_network,
-	    .network_proxy = s->spec.network_proxy,
-	    .template = &s->session->template,
-	    .probe = s->x->probe,
-	    .missing = &s->missing};
-	int r = s->session->config->backend.on
-		    ? plan_elsewhere(s, e)
-		    : executor_plan(s->session->config, &q, &s->plan, e);
-
-	if (s->missing != LAYER_NONE)
-		s->errnum = s->x->probe->errnum[s->missing];
-	return r;
-}
-
-static void
-wait_turn(const struct start *s)
-{
-	if (session_wait(s->session, s->number, false, s->packed) < 0)
-		answer_refused(s, REFUSE_BUSY, "too many waiting starts");
-}
-
-/* The session is ready, refused or closed. */
-static void
-start_in(struct start *s)
-{
-	struct err e = {0};
-	int r;
-
-	if (s->session->state != SESSION_READY) {
-		s->errnum = s->session->errnum;
-		answer_refused(s, REFUSE_SESSION,
-		    s->session->state == SESSION_REFUSED
-			? s->session->text
-			: "the session is closed");
-		return;
-	}
-	r = plan_start(s, &e);
-	if (r < 0) {
-		answer_refused(s, executor_plan_reason(r), e.text);
-		return;
-	}
-	if (placeholder_is_leaving(&s->x->placeholders, &s->plan))
-		wait_turn(s);
-	else if (!has_room(s))
-		answer_refused(s, REFUSE_BUSY, "too many processes");
-	else
-		start_planned(s);
-	plan_done(&s->plan);
-}
-
-int
-executor_on_process_start(struct executor *x, struct peer *p,
-    const struct msg *msg, struct err *e)
-{
-	const struct msg_process_start *m = &msg->u.process_start;
-	struct start s = {.x = x,
-	    .session = executor_session(x, p->generation, m->session),
-	    .number = m->number,
-	    .packed = m->spec};
-	int r = spec_unpack(m->spec, &s.spec, e);
-
-	if (r < 0)
-		return r;
-	if (s.session == NULL)
-		return err_set(e, EPROTO, "session %u is not open", m->session);
-	if (s.session->state == SESSION_OPENING)
-		wait_turn(&s);
-	else
-		start_in(&s);
-	return 0;
-}
-
-void
-executor_process_resume(struct executor *x, struct session *session)
-{
-	/* One that has to wait again comes last. */
-	for (size_t n = session->waiting_count; n > 0; n--) {
-		struct waiting *w = session_next_waiting(session);
-		struct start s = {.x = x,
-		    .session = session,
-		    .number = w->number,
-		    .packed = {.data = w->spec, .len = w->len}};
-
-		/* It was whole when it came. */
-		if (w->worker)
-			executor_worker_resume(x, session, w);
-		else if (spec_unpack(s.packed, &s.spec, NULL) == 0)
-			start_in(&s);
-		free(w);
-	}
 }

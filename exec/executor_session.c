@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "base/log.h"
+#include "exec/executor_backend.h"
 #include "exec/executor_limits.h"
 
 /* A helper that takes longer hangs in a file system. */
@@ -24,11 +25,19 @@ executor_session(const struct executor *x, struct generation generation,
 	return NULL;
 }
 
+bool
+executor_session_is_own(const struct session *s)
+{
+	return s->id.v == 0;
+}
+
 static void
 audit_session(struct executor *x, const char *event, const struct session *s)
 {
 	char id[16], generation[16];
 
+	if (executor_session_is_own(s))
+		return;
 	(void)snprintf(id, sizeof id, "%u", s->id.v);
 	(void)snprintf(generation, sizeof generation, "%u", s->generation.v);
 	executor_audit(x, event,
@@ -156,7 +165,10 @@ helper_ready(struct executor *x, struct source *source)
 			? e.text
 			: "the session's sandbox could not be made");
 	}
-	executor_process_resume(x, s);
+	if (executor_session_is_own(s))
+		executor_inspect_ready(x, s);
+	else
+		executor_process_resume(x, s);
 }
 
 static int
@@ -254,6 +266,24 @@ executor_on_session_open(struct executor *x, struct peer *p,
 	return 0;
 }
 
+struct session *
+executor_session_own(struct executor *x, struct err *e)
+{
+	unsigned int slot = 0, open;
+	struct session *s = NULL;
+
+	if (find_slot(x, &slot, &open) == 0)
+		s = session_new(x->config, (struct session_id){0},
+		    (struct generation){0}, slot);
+	if (s == NULL) {
+		(void)err_set(e, ENOMEM, "there is no room for a session");
+		return NULL;
+	}
+	x->sessions[slot] = s;
+	open_session(x, s, open);
+	return s;
+}
+
 int
 executor_on_session_close(struct executor *x, struct peer *p,
     const struct msg *msg, struct err *e)
@@ -265,6 +295,18 @@ executor_on_session_close(struct executor *x, struct peer *p,
 		return err_set(e, EPROTO, "session %u is not open", m->session);
 	executor_session_end(x, s);
 	return 0;
+}
+
+/* Commands go on, but for those that come before a program. */
+static void
+end_lease(struct executor *x, const struct session *s, struct lease *l)
+{
+	if (executor_session_is_own(s))
+		lease_kill(l);
+	else if (l->command_of != NULL)
+		executor_backend_cancel(l);
+	else
+		executor_lease_end(x, l);
 }
 
 void
@@ -280,8 +322,8 @@ executor_session_end(struct executor *x, struct session *s)
 	if (s->helper.fd >= 0)
 		(void)raw_pidfd_signal(s->helper.fd, SIGKILL);
 	LIST_FOREACH (l, &x->leases, link)
-		if (l->slot == s->slot && l->command_of == NULL)
-			executor_lease_end(x, l);
+		if (l->slot == s->slot)
+			end_lease(x, s, l);
 	/* A backend's commands follow, in the same group. */
 	if (!s->config->backend.on)
 		cgroup_kill(&s->group);

@@ -30,6 +30,7 @@ lease_free(struct lease *l)
 	source_close(&l->control);
 	fd_close(&l->worker_end);
 	cgroup_close(&l->group);
+	captures_free(l->said);
 	free(l);
 }
 
@@ -80,7 +81,9 @@ lease_take_streams(const struct lease *l, int fds[CONTROL_STREAMS_MAX],
     size_t *count)
 {
 	/* A pty comes twice. */
-	size_t want = l->command_of != NULL ? 0 : l->pipe_stdin ? 3 : 2;
+	size_t want = l->command_of != NULL && l->said == NULL ? 0
+		      : l->pipe_stdin			       ? 3
+							       : 2;
 	struct control c = {.type = CONTROL_MADE};
 	int r = 1;
 

@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 
 #include "base/ids.h"
+#include "exec/capture.h"
 #include "exec/cgroup.h"
 #include "exec/control.h"
 #include "exec/placeholder.h"
@@ -42,6 +43,7 @@ struct lease {
 	int worker_end;
 	/* Of a backend: what it runs, or what it is a command for. */
 	struct job *job, *command_of;
+	struct captures *said; /* owned: its streams are read here; or NULL */
 	bool exited;	       /* PROCESS_EXITED was sent */
 	bool bare;	       /* init ends the tree, not the kernel */
 	bool killed;	       /* by us */

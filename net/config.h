@@ -14,6 +14,7 @@ struct policy {
 	bool isolated;	    /* no process has the host's network */
 	bool backend;	    /* programs run elsewhere, not confined by us */
 	bool no_files;	    /* and their files are there too */
+	bool no_http;	    /* and requests would go out from here */
 	bool http_env;	    /* headers may name variables */
 	char *home, *tmp;   /* owned */
 	char provider_id[sizeof "sha256:" + 64];

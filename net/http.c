@@ -150,9 +150,17 @@ void
 on_http_request(struct connection *c, const struct rpc_id *id,
     struct params_http_request *p)
 {
-	struct http_request *r = request_new(c->net);
+	struct http_request *r;
 	struct err e = {0};
 
+	if (c->session->policy->no_http) {
+		rpc_error(c, id, RPC_INTERNAL,
+		    "http/request is refused: it would go out from the "
+		    "server's host, not from where programs run "
+		    "(backend.http)");
+		return;
+	}
+	r = request_new(c->net);
 	if (r == NULL) {
 		rpc_error(c, id, RPC_INTERNAL, "out of memory");
 		return;

@@ -238,9 +238,11 @@ on_process_terminate(struct connection *c, const struct rpc_id *id,
 	struct jsonw w;
 	struct buf text;
 
-	if (process != NULL && process->state == PROCESS_STARTING)
+	if (process != NULL && process->state == PROCESS_STARTING) {
 		process->terminate_wanted = running = true;
-	else if (process != NULL && process->state != PROCESS_CLOSED) {
+		net_order(c->net, process_cancel, .session = c->session->id.v,
+		    .number = process->number);
+	} else if (process != NULL && process->state != PROCESS_CLOSED) {
 		/* After the exit this ends what still holds the streams. */
 		running = process->state == PROCESS_RUNNING;
 		if (net_exec(c->net, process_terminate,

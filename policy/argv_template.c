@@ -12,6 +12,7 @@ static const struct {
 } names[ARGV_TEMPLATE_NAMES] = {
     [ARGV_TEMPLATE_CWD] = {"cwd", false, PLAIN},
     [ARGV_TEMPLATE_ID] = {"id", false, PLAIN},
+    [ARGV_TEMPLATE_TAG] = {"tag", false, PLAIN},
     [ARGV_TEMPLATE_TARGET] = {"target", false, PLAIN},
     [ARGV_TEMPLATE_SIGNAL] = {"signal", false, PLAIN},
     [ARGV_TEMPLATE_STATUS] = {"status", false, PLAIN},

@@ -5,7 +5,7 @@
  * Words are split at blanks; "..." keeps blanks in a word, and \" and \\ in it
  * are the character itself. In a word {NAME} is replaced:
  *
- *   {cwd} {id} {target} {signal} {status} {exit_code} {timed_out}
+ *   {cwd} {id} {tag} {target} {signal} {status} {exit_code} {timed_out}
  *              the value, wherever in a word
  *   {command}  the program with its directory and environment as one line for
  *              sh(1), wherever in a word
@@ -32,6 +32,7 @@
 enum argv_template_name {
 	ARGV_TEMPLATE_CWD,
 	ARGV_TEMPLATE_ID,
+	ARGV_TEMPLATE_TAG,
 	ARGV_TEMPLATE_TARGET,
 	ARGV_TEMPLATE_SIGNAL,
 	ARGV_TEMPLATE_STATUS,
@@ -52,6 +53,7 @@ enum argv_template_name {
 /* What the commands of a backend may have. */
 #define BACKEND_ALWAYS                                                         \
 	(ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_ID) |                                 \
+	    ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_TAG) |                             \
 	    ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_TARGET))
 #define BACKEND_START_NAMES                                                    \
 	(BACKEND_ALWAYS | ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_CWD) |               \
@@ -63,6 +65,8 @@ enum argv_template_name {
 #define BACKEND_SIGNAL_NAMES                                                   \
 	(BACKEND_ALWAYS | ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_SIGNAL))
 #define BACKEND_TERMINATE_NAMES BACKEND_ALWAYS
+#define BACKEND_PREPARE_NAMES	BACKEND_ALWAYS
+#define BACKEND_INSPECT_NAMES	ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_TARGET)
 #define BACKEND_FINALIZE_NAMES                                                 \
 	(BACKEND_ALWAYS | ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_STATUS) |            \
 	    ARGV_TEMPLATE_BIT(ARGV_TEMPLATE_EXIT_CODE) |                       \

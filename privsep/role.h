@@ -40,6 +40,7 @@ enum net_feature {
 	NET_FEATURE_HTTP_ENV = 1 << 3, /* http.env names variables */
 	NET_FEATURE_BACKEND = 1 << 6,  /* programs run elsewhere */
 	NET_FEATURE_NO_FILES = 1 << 7, /* and their files are there too */
+	NET_FEATURE_NO_HTTP = 1 << 8,  /* and requests would go out from here */
 	NET_FEATURE_NO_JAIL = 1 << 4,  /* the host gives no namespaces */
 	NET_FEATURE_NO_NETNS = 1
 			       << 5, /* the host gives no network of its own */
@@ -80,7 +81,8 @@ enum refuse_reason {
 	REFUSE_POLICY,	      /* the policy forbids it */
 	REFUSE_UNENFORCEABLE, /* asked for what this host cannot enforce */
 	REFUSE_SESSION,	      /* the session has no usable sandbox */
-	REFUSE_MAX = REFUSE_SESSION,
+	REFUSE_BACKEND,	      /* what comes before a backend's start failed */
+	REFUSE_MAX = REFUSE_BACKEND,
 };
 
 /* PROCESS_EXITED.reason: who ended a program that was killed. */

@@ -12,34 +12,53 @@
 #define NO_STATUS 256
 
 /*
- * What belongs to a program is found by the variable that it was started with,
- * which its children inherit: a container has no other tie to it, and killing
- * the client of a daemon ends nothing. Sent again until none is left, as one
- * may fork meanwhile; what is killed has no environment any more.
+ * What belongs to a program is found by two things that its children inherit: a
+ * container has no other tie to it, and killing the client of a daemon ends
+ * nothing. One is the variable that it was started with. The other is a limit
+ * that the kernel has not enforced since Linux 2.4, on the resident set, which
+ * stays when a child clears its environment, is a session of its own and has no
+ * parent left. Sent again until none is left, as one may fork meanwhile; what
+ * is killed has no environment any more, and is a zombie at most.
  */
 #define MARK "SALLYPORT_EXEC_ID={id}"
+#define TAG  "ulimit -m {tag} 2>/dev/null; "
 /* The first grep is one for all, and would take another's id that goes on. */
 #define FOR_MARKED                                                             \
 	"for f in $(grep -ls " MARK " /proc/[0-9]*/environ); do "              \
 	"if tr '\\0' '\\n' <$f | grep -qx " MARK "; "                          \
 	"then p=${{f#/proc/}; kill "
+#define FOR_TAGGED                                                             \
+	"for f in $(grep -ls 'resident set *'$(({tag} * 1024))' ' "            \
+	"/proc/[0-9]*/limits); do p=${{f#/proc/}; p=${{p%/limits}; "           \
+	"if ! grep -q '^State:.[ZX]' /proc/$p/status; then kill "
 #define KILL_SCRIPT                                                            \
 	"\"exec 2>/dev/null; i=0; n=1; while [ $n = 1 ] && [ $i -lt 1000 ]; "  \
-	"do n=0; i=$(($i + 1)); " FOR_MARKED                                   \
+	"do n=0; i=$(($i + 1)); " FOR_TAGGED                                   \
+	"-9 $p && n=1; fi; done; " FOR_MARKED                                  \
 	"-9 ${{p%/environ} && n=1; fi; done; done; [ $n = 0 ]\""
+/* Each once. */
 #define SIGNAL_SCRIPT                                                          \
-	"\"exec 2>/dev/null; " FOR_MARKED "-{signal} ${{p%/environ}; fi; "     \
-	"done\""
+	"\"exec 2>/dev/null; n=1; " FOR_TAGGED                                 \
+	"-{signal} $p && n=0; fi; done; [ $n = 0 ] || " FOR_MARKED             \
+	"-{signal} ${{p%/environ}; fi; done\""
+
+/* What it was started with, and what it was connected to since. */
+#define NETWORKS                                                               \
+	"\"{{{{.HostConfig.NetworkMode}}"                                      \
+	"{{{{range $name, $_ := .NetworkSettings.Networks}} "                  \
+	"{{{{$name}}{{{{end}}\""
 
 #define CONTAINER(program)                                                     \
 	{                                                                      \
 		.text = {[BACKEND_START] = program                             \
-			 " exec {stdin:-i} {tty:-t} {env:-e} -w {cwd} "        \
-			 "{target} {argv}",                                    \
+			 " exec {stdin:-i} {tty:-t} {target} sh -c "           \
+			 "\"" TAG "{command}\"",                               \
 		    [BACKEND_SIGNAL] =                                         \
 			program " exec {target} sh -c " SIGNAL_SCRIPT,         \
 		    [BACKEND_TERMINATE] =                                      \
-			program " exec {target} sh -c " KILL_SCRIPT},          \
+			program " exec {target} sh -c " KILL_SCRIPT,           \
+		    [BACKEND_INSPECT] = program                                \
+		    " container inspect --format " NETWORKS " {target}"},      \
 		.lost_status = 125, .target = true,                            \
 	}
 
@@ -50,7 +69,7 @@
  */
 #define SSH "ssh -o BatchMode=yes "
 #define SSH_START                                                              \
-	SSH "{tty:-tt} {target} \"trap : INT QUIT; (\" {command} "             \
+	SSH "{tty:-tt} {target} \"trap : INT QUIT; (" TAG "\" {command} "      \
 	    "\"); exit $?\""
 
 static const struct {
@@ -124,6 +143,18 @@ config_backend_check_finalize(const char *text, struct err *e)
 }
 
 int
+config_backend_check_prepare(const char *text, struct err *e)
+{
+	return check(text, BACKEND_PREPARE_NAMES, e);
+}
+
+int
+config_backend_check_inspect(const char *text, struct err *e)
+{
+	return check(text, BACKEND_INSPECT_NAMES, e);
+}
+
+int
 config_backend_check_socket(const char *text, struct err *e)
 {
 	if (!path_is_canonical(bytes_of(text)))
@@ -141,6 +172,8 @@ config_backend_text(const struct config_backend *b, enum backend_text which)
 	const char *own = b->text[which];
 	const char *built_in = types[b->type].text[which];
 
+	if (which == BACKEND_INSPECT && b->isolated != BACKEND_ISOLATED_AUTO)
+		return "";
 	if (own != NULL)
 		return own;
 	return built_in != NULL ? built_in : "";
@@ -151,6 +184,14 @@ config_backend_lost_status(const struct config_backend *b)
 {
 	return b->lost_status != NO_STATUS ? b->lost_status
 					   : types[b->type].lost_status;
+}
+
+bool
+config_backend_http_local(const struct config_backend *b)
+{
+	if (b->http == BACKEND_HTTP_AUTO)
+		return b->type == BACKEND_NATIVE || b->type == BACKEND_COMMAND;
+	return b->http == BACKEND_HTTP_LOCAL;
 }
 
 int

@@ -5,6 +5,7 @@
 #ifndef SUPERVISOR_CONFIG_BACKEND_H
 #define SUPERVISOR_CONFIG_BACKEND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -26,7 +27,21 @@ enum backend_text {
 	BACKEND_SIGNAL,
 	BACKEND_TERMINATE,
 	BACKEND_FINALIZE,
+	BACKEND_PREPARE,
+	BACKEND_INSPECT,
 	BACKEND_TEXTS,
+};
+
+/* In the order of what they give away. */
+enum backend_isolated {
+	BACKEND_ISOLATED_FALSE,
+	BACKEND_ISOLATED_AUTO, /* as inspect says; without one, false */
+	BACKEND_ISOLATED_TRUE,
+};
+enum backend_http {
+	BACKEND_HTTP_REFUSE,
+	BACKEND_HTTP_AUTO, /* local for the type command, else refused */
+	BACKEND_HTTP_LOCAL,
 };
 
 struct config_backend {
@@ -35,7 +50,8 @@ struct config_backend {
 	char *text[BACKEND_TEXTS]; /* heap; NULL: the type's */
 	uint32_t uid, gid;	   /* of its commands; 0: the session's */
 	struct list sockets;	   /* that they may use: paths of this host */
-	uint32_t isolated;	   /* 0 or 1: there is no network there */
+	uint32_t isolated;	   /* enum backend_isolated: of the network */
+	uint32_t http;		   /* enum backend_http: who makes requests */
 	uint32_t local_files;	   /* 0 or 1: workspaces are the same there */
 	uint32_t lost_status;	   /* 256: the type's */
 };
@@ -48,14 +64,20 @@ must_use int config_backend_check_start(const char *text, struct err *e);
 must_use int config_backend_check_signal(const char *text, struct err *e);
 must_use int config_backend_check_terminate(const char *text, struct err *e);
 must_use int config_backend_check_finalize(const char *text, struct err *e);
+must_use int config_backend_check_prepare(const char *text, struct err *e);
+must_use int config_backend_check_inspect(const char *text, struct err *e);
 must_use int config_backend_check_socket(const char *text, struct err *e);
 
-/* The command in force; "" if there is none. */
+/* The command in force; "" if there is none. That of inspect is in force if
+ * it is to be asked. */
 const char *config_backend_text(const struct config_backend *b,
     enum backend_text which);
 /* Exit status of start that means it has not come to the program; 256: none
  * does. */
 uint32_t config_backend_lost_status(const struct config_backend *b);
+
+/* Whether HTTP requests of clients are made from this host. */
+bool config_backend_http_local(const struct config_backend *b);
 
 /* What depends on several keys. Returns 0 or -EINVAL with e. */
 must_use int config_backend_check(const struct config_backend *b,

@@ -10,6 +10,8 @@ static const char *const degraded_words[] = {"refuse", "allow", NULL};
 static const char *const backend_words[] = {"native", "command", "docker",
     "podman", "ssh", NULL};
 static const char *const files_words[] = {"refuse", "local", NULL};
+static const char *const isolated_words[] = {"false", "auto", "true", NULL};
+static const char *const http_words[] = {"refuse", "auto", "local", NULL};
 static const char *const network_words[] = {"restricted", "enabled", NULL};
 static const char *const on_error_words[] = {"continue", "stop", NULL};
 static const char *const argv_words[] = {"none", "hash", "full", NULL};
@@ -85,6 +87,11 @@ const struct config_row config_rows[CONFIG_KEYS] = {
     [KEY_BACKEND_SIGNAL] = {"backend", "signal", KIND_TEXT,
 	AT(backend.text[BACKEND_SIGNAL]), .check = config_backend_check_signal,
 	.help = "command that interrupts one"},
+    [KEY_BACKEND_PREPARE] = {"backend", "prepare", KIND_TEXT,
+	AT(backend.text[BACKEND_PREPARE]),
+	.check = config_backend_check_prepare,
+	.help = "command that each start waits for; if it fails the start is "
+		"refused (default: none)"},
     [KEY_BACKEND_TERMINATE] = {"backend", "terminate", KIND_TEXT,
 	AT(backend.text[BACKEND_TERMINATE]),
 	.check = config_backend_check_terminate,
@@ -104,8 +111,18 @@ const struct config_row config_rows[CONFIG_KEYS] = {
 	.help = "unix socket of this host that the commands may use (list; "
 		"default: none)"},
     [KEY_BACKEND_ISOLATED] = {"backend", "isolated", KIND_WORD,
-	AT(backend.isolated), .words = bool_words, .def = "false",
-	.help = "whether programs have no network where they run"},
+	AT(backend.isolated), .words = isolated_words, .def = "auto",
+	.help = "whether programs have no network where they run; auto: as "
+		"inspect says when the server starts, and without it false"},
+    [KEY_BACKEND_INSPECT] = {"backend", "inspect", KIND_TEXT,
+	AT(backend.text[BACKEND_INSPECT]),
+	.check = config_backend_check_inspect,
+	.help = "command that writes the names of the networks there, none "
+		"for none"},
+    [KEY_BACKEND_HTTP] = {"backend", "http", KIND_WORD, AT(backend.http),
+	.words = http_words, .def = "auto",
+	.help = "http/request; local: it goes out from this host; auto: local "
+		"with the type command, refused with the others"},
     [KEY_BACKEND_FILES] = {"backend", "files", KIND_WORD,
 	AT(backend.local_files), .words = files_words, .def = "refuse",
 	.help = "fs methods; local: what runs elsewhere has the workspaces of "

@@ -108,13 +108,17 @@ send_backend(const struct server *s, struct channel *channel)
 	int r = list_pack(&b->sockets, &sockets);
 	const struct msg_exec_backend m = {.uid = b->uid,
 	    .gid = b->gid,
-	    .isolated = b->isolated,
+	    .isolated = *s->isolation == ISOLATION_YES,
 	    .lost_status = config_backend_lost_status(b),
 	    .target = bytes_of(b->target != NULL ? b->target : ""),
 	    .start = bytes_of(config_backend_text(b, BACKEND_START)),
 	    .signal = bytes_of(config_backend_text(b, BACKEND_SIGNAL)),
 	    .terminate = bytes_of(config_backend_text(b, BACKEND_TERMINATE)),
 	    .finalize = bytes_of(config_backend_text(b, BACKEND_FINALIZE)),
+	    .prepare = bytes_of(config_backend_text(b, BACKEND_PREPARE)),
+	    .inspect = bytes_of(*s->isolation == ISOLATION_UNKNOWN
+				    ? config_backend_text(b, BACKEND_INSPECT)
+				    : ""),
 	    .sockets = view(&sockets)};
 
 	if (r < 0 || b->type == BACKEND_NATIVE)
@@ -214,18 +218,22 @@ handover_exec(const struct server *s, struct channel *channel)
 }
 
 static uint32_t
-backend_features(const struct config_backend *b)
+backend_features(const struct server *s)
 {
+	const struct config_backend *b = &s->config->backend;
+	bool isolated = *s->isolation == ISOLATION_YES;
+
 	if (b->type == BACKEND_NATIVE)
 		return 0;
-	return NET_FEATURE_BACKEND | (b->isolated ? NET_FEATURE_ISOLATED : 0u) |
+	return NET_FEATURE_BACKEND | (isolated ? NET_FEATURE_ISOLATED : 0u) |
+	       (config_backend_http_local(b) ? 0u : NET_FEATURE_NO_HTTP) |
 	       (b->local_files ? 0u : NET_FEATURE_NO_FILES);
 }
 
 static uint32_t
 net_features(const struct server *s)
 {
-	uint32_t features = backend_features(&s->config->backend);
+	uint32_t features = backend_features(s);
 
 	if (strcmp(s->shell, "/bin/bash") == 0)
 		features |= NET_FEATURE_SHELL_BASH;

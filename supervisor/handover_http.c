@@ -102,7 +102,7 @@ handover_http(const struct server *s, struct channel *channel)
 	int fd, r;
 
 	buf_init(&policy, HTTP_POLICY_MAX);
-	if (!c->http.enabled)
+	if (!c->http.enabled || !config_backend_http_local(&c->backend))
 		return 0;
 	r = handover_pack_http(c, &policy);
 	if (r < 0)

@@ -3,7 +3,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/num.h"
 
@@ -98,4 +100,15 @@ listen_url_put_host(const struct listen_url *u, struct buf *out)
 	}
 	(void)inet_ntop(AF_INET, &in->sin_addr, ip, sizeof ip);
 	return buf_printf(out, "%s:%u", ip, (unsigned int)ntohs(in->sin_port));
+}
+
+int
+listen_url_tell(int fd, const char *host, const char *path)
+{
+	char line[512];
+	int n = snprintf(line, sizeof line, "ws://%s%s\n", host, path);
+	ssize_t done = write(fd, line, (size_t)n);
+
+	explicit_bzero(line, sizeof line);
+	return done == n ? 0 : -EIO;
 }

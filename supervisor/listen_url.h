@@ -27,4 +27,8 @@ bool listen_url_is_loopback(const struct listen_url *u);
 /* Append "IP:PORT", an IPv6 address in brackets. -EMSGSIZE, -ENOMEM. */
 must_use int listen_url_put_host(const struct listen_url *u, struct buf *out);
 
+/* Write to fd the one line that says where the server is; path, which begins
+ * with a slash, is a secret. 0 or -EIO. */
+must_use int listen_url_tell(int fd, const char *host, const char *path);
+
 #endif

@@ -206,6 +206,8 @@ fill_server(struct opening *o)
 	s->umask = get_umask();
 	s->landlock_abi = confine_landlock_abi();
 	s->userns = layer_try_userns() == 0;
+	o->isolation = isolation_of(&s->config->backend);
+	s->isolation = &o->isolation;
 	s->scratch = o->scratch.path;
 }
 

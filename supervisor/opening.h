@@ -12,6 +12,7 @@
 
 struct opening {
 	struct server server; /* borrows from the rest */
+	enum isolation isolation;
 	struct workspaces workspaces;
 	struct binary net, exec, http;
 	struct config_ceiling ceiling;

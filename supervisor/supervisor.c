@@ -218,19 +218,6 @@ restart(struct supervisor *s)
 		start_net(s);
 }
 
-/* The first and only line on standard output, or in the file for it. */
-static int
-tell_url(const struct server *server)
-{
-	char line[512];
-	int n = snprintf(line, sizeof line, "ws://%s%s\n", server->host,
-	    server->path);
-	ssize_t done = write(server->url_fd, line, (size_t)n);
-
-	explicit_bzero(line, sizeof line);
-	return done == n ? 0 : -EIO;
-}
-
 static void
 accept_clients(struct supervisor *s)
 {
@@ -246,7 +233,8 @@ accept_clients(struct supervisor *s)
 		return;
 	s->served = true;
 	audit_server_start(s->server);
-	if (tell_url(s->server) < 0) {
+	if (listen_url_tell(s->server->url_fd, s->server->host,
+		s->server->path) < 0) {
 		log_error("the URL cannot be written");
 		kill_all(s, EXIT_RUNTIME);
 	}
@@ -285,10 +273,29 @@ on_role_ready(struct supervisor *s, struct role_process *p,
 	}
 	audit_role_ready(s->server, p->role, got);
 	p->ready = true;
-	if (p->role == ROLE_EXEC)
-		start_net(s);
-	else
+	if (p->role == ROLE_NET)
 		accept_clients(s);
+	else if (*s->server->isolation != ISOLATION_UNKNOWN)
+		start_net(s);
+}
+
+/* Net would tell its clients something else without it. */
+static int
+on_inspected(struct supervisor *s, const struct msg_exec_inspected *m,
+    struct err *e)
+{
+	struct err why;
+	int r = isolation_take(s->server->isolation, m, &why);
+
+	if (r == -EPROTO)
+		return err_set(e, EPROTO, "%s", why.text);
+	if (r == 0 && s->phase == PHASE_RUN) {
+		start_net(s);
+	} else if (s->phase == PHASE_RUN) {
+		log_error("not_serving reason=\"%s\"", why.text);
+		kill_all(s, EXIT_RUNTIME);
+	}
+	return 0;
 }
 
 /* Returns 0, or -EPROTO with e if the message was not to come now. */
@@ -303,6 +310,8 @@ dispatch(struct supervisor *s, struct role_process *p, const struct msg *m,
 	if (m->type == MSG_AUDIT)
 		return audit_write(s->server->audit, p->role, m->u.audit.event,
 		    m->u.audit.pairs, e);
+	if (m->type == MSG_EXEC_INSPECTED)
+		return on_inspected(s, &m->u.exec_inspected, e);
 	if (m->type == MSG_EXEC_APPLIED)
 		return reloading_on_applied(&s->reloading, &m->u.exec_applied,
 		    e);

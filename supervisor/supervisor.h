@@ -11,6 +11,7 @@
 #include "supervisor/binary.h"
 #include "supervisor/config.h"
 #include "supervisor/exit.h"
+#include "supervisor/isolation.h"
 #include "supervisor/options.h"
 #include "supervisor/workspace.h"
 
@@ -37,8 +38,9 @@ struct server {
 	/* Namespaces (ROLE_NS_*) that the host does not give, if the policy
 	 * does without them. */
 	uint32_t lacks;
-	const char *scratch; /* scratch.h; "" if there is none */
-	bool probe;	     /* exec is to report and end: doctor */
+	enum isolation *isolation; /* of a backend; settled before a net is */
+	const char *scratch;	   /* scratch.h; "" if there is none */
+	bool probe;		   /* exec is to report and end: doctor */
 };
 
 /*

@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import {test} from 'node:test';
+import {COMMAND, FINALIZE, START, count, note, noted} from './lib/backend.mjs';
 import {startParams} from './lib/client.mjs';
 import {uniqueWord, withArgument} from './lib/proc.mjs';
 import {
@@ -13,7 +14,6 @@ import {
 } from './lib/server.mjs';
 import {pause, until} from './lib/wait.mjs';
 
-const START = 'sh -c {command}';
 const INTERNAL = -32603;
 
 const start = (client, argv, members) => client.refusal('process/start',
@@ -59,8 +59,6 @@ async function hears(client, name) {
 		await client.start(['/usr/bin/python3', '-c', script, name]);
 	return (await process.end()).all.trim();
 }
-
-const COMMAND = {'backend.type': 'command', 'backend.start': START};
 
 /** What a server with these keys lets a program hear at name. */
 const ask = (more, name) => withServer({set: {...COMMAND, ...more}},
@@ -127,32 +125,6 @@ test('a socket that is not there is left out', {skip: foreignSkip}, () =>
 			const client = await server.connect();
 			assert.equal((await client.shell('exit 3')).exitCode, 3);
 		}));
-
-/** A command that appends words to a file that sessions may write. */
-const note = (words) => `sh -c "echo ${words} >>/%W/notes"`;
-
-/** The same with notes in the workspace; body gets how to read them. */
-function noted(what, keys, body) {
-	test(what, {skip: foreignSkip}, async () => {
-		const directory = fs.mkdtempSync('/var/tmp/sallyport-backend-');
-		fs.chmodSync(directory, 0o777);
-		const file = path.join(directory, 'notes');
-		const named = Object.fromEntries(Object.entries(keys).map(
-			([key, value]) =>
-				[key, value.replaceAll('%W', directory.slice(1))]));
-		// Lines that are whole: the file may be new and empty.
-		const notes = () => fs.existsSync(file) ?
-			fs.readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
-		const server = await Server.start({workspace: directory, keep: true,
-			set: {...COMMAND, ...named}});
-		try {
-			await body(await server.connect(), notes, server);
-		} finally {
-			await server.stop();
-			fs.rmSync(directory, {recursive: true, force: true});
-		}
-	});
-}
 
 backend('a program gets its arguments, directory, variables and input', {},
 	async (client, server) => {
@@ -262,13 +234,6 @@ backend('an empty command is no command', {'backend.start': '""'},
 		const error = await start(client, ['/bin/true']);
 		assert.match(error.text, /did not provide a command/);
 	});
-
-const FINALIZE = {'backend.finalize':
-	note('final {status} {exit_code} {timed_out}')};
-
-/** Wait until there are so many notes. */
-const count = (notes, n) =>
-	until(20000, `${n} notes`, () => notes().length >= n);
 
 noted('finalize is told once what became of a program', FINALIZE,
 	async (client, notes) => {

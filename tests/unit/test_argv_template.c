@@ -23,7 +23,7 @@ static const struct {
     {"prog {env:-e}", "prog|-e|A=1|-e|B=x y"},
     {"prog \"{env:--env x}\"", "prog|--env x|A=1|--env x|B=x y"},
     {"prog {tty:-t} {stdin:-i} c", "prog|-t|c"},
-    {"prog --cd={cwd}/. {id}{id}", "prog|--cd=/work dir/.|77"},
+    {"prog --cd={cwd}/. {id}{id}{tag}", "prog|--cd=/work dir/.|778"},
     {"prog {target}:{signal}:{status}:{exit_code}:{timed_out}",
 	"prog|box:INT:failed:3:true"},
     {"ssh {command}", "ssh|cd '/work dir' && exec env 'A=1' 'B=x y' "
@@ -70,6 +70,7 @@ values(const struct buf *argv, const struct buf *env)
 	return (struct argv_template_values){
 	    .scalar = {[ARGV_TEMPLATE_CWD] = bytes_of("/work dir"),
 		[ARGV_TEMPLATE_ID] = bytes_of("7"),
+		[ARGV_TEMPLATE_TAG] = bytes_of("8"),
 		[ARGV_TEMPLATE_TARGET] = bytes_of("box"),
 		[ARGV_TEMPLATE_SIGNAL] = bytes_of("INT"),
 		[ARGV_TEMPLATE_STATUS] = bytes_of("failed"),

@@ -367,6 +367,8 @@ config_finish_wants_a_backend_whole(void **state)
 	    {{"backend.type=command"}, "backend.start: is missing"},
 	    {{"backend.type=command", "backend.start=run {argv}"}, NULL},
 	    {{"backend.start=run {argv}"}, "native has no commands"},
+	    {{"backend.inspect=run"}, "native has no commands"},
+	    {{"backend.prepare=run {id} {tag}"}, "native has no commands"},
 	    {{"sandbox.preset=open", "backend.gid=998"},
 		"backend.gid: the preset open runs"},
 	    {{"sandbox.preset=open", "backend.uid=1000"},
