@@ -49,7 +49,7 @@ def show(programs, profile):
         text=True, errors="replace")
     files, lines = {}, []
     for line in run.stdout.splitlines():
-        if line.startswith("/") and line.endswith(".c:"):
+        if line.startswith("/") and line.endswith(":"):
             lines = files.setdefault(
                 os.path.relpath(os.path.realpath(line[:-1]), ROOT), [])
         else:
@@ -111,7 +111,7 @@ def rooms(build):
     for name, lines in rooms_of_tests(build).items():
         room = name.split("/")[0]
         total, hit = count(lines)
-        if room in ROOMS and total:
+        if room in ROOMS and name.endswith(".c") and total:
             room += ", in the child" if CHILD.match(name) else ""
             found.setdefault(room, {})[name] = total, hit
     put_table("rooms", "| room | files | lines | reached | most is missed in |",
