@@ -12,7 +12,7 @@ import {commandLine, fdCount, status, uniqueWord,
 	withArgument} from './lib/proc.mjs';
 import {binary, fileUri, foreignSkip, freshDirectory,
 	rootSkip} from './lib/server.mjs';
-import {pause, slow, until, within} from './lib/wait.mjs';
+import {slow, until, within} from './lib/wait.mjs';
 
 const own = {skip: foreignSkip};
 const asRoot = {skip: foreignSkip || rootSkip};
@@ -49,8 +49,10 @@ test('two share a server; it ends within a second of the last one, with 1001',
 			[Attach.start(id), Attach.start(id)]);
 		assert.equal(first.url, second.url);
 		const client = await answersAt(first.url);
+		const keeper = keeperOf(id);
+		const held = fdCount(keeper);
 		assert.equal((await first.release()).code, 0);
-		await pause(400);
+		await until(END_MS, 'one lease less', () => fdCount(keeper) < held);
 		assert.deepEqual(await client.call('environment/status', null),
 			{status: 'ready'});
 		const begin = Date.now();
@@ -122,11 +124,11 @@ test('a reacquire during release keeps server and URL', own, async () => {
 	const keeper = keeperOf(id);
 	process.kill(keeper, 'SIGSTOP');
 	first.child.kill('SIGCONT');
+	const peers = peersOf(id);
 	const second = new Attach(id);
 	// It has asked when it waits for the keeper; the lock is free again.
 	await until(START_MS, 'its request', () =>
-		fs.existsSync(`/proc/${second.pid}/wchan`) &&
-		app.called('initialize').length > 0 && isWaiting(second.pid));
+		peersOf(id) > peers && isWaiting(second.pid));
 	process.kill(keeper, 'SIGCONT');
 	await within(START_MS, 'line of attach', second.attached);
 	assert.equal((await within(END_MS, 'end', first.end)).code, 0);
@@ -138,6 +140,10 @@ test('a reacquire during release keeps server and URL', own, async () => {
 	assert.equal(typeof hello.sessionId, 'string');
 	await second.release();
 });
+
+/** How many sockets there are at a keeper's, those not yet taken included. */
+const peersOf = (id) => fs.readFileSync('/proc/net/unix', 'utf8').split('\n')
+	.filter((line) => line.endsWith(`/attach-${keyOf(id)}.sock`)).length;
 
 /** Whether a process waits with a socket of the runtime directory. */
 function isWaiting(pid) {
@@ -183,9 +189,11 @@ test('a killed attach has given its lease back', own, async () => {
 	const id = uniqueWord();
 	const [killed, other] = await Promise.all(
 		[Attach.start(id), Attach.start(id)]);
+	const keeper = keeperOf(id);
+	const held = fdCount(keeper);
 	killed.child.kill('SIGKILL');
 	await killed.end;
-	await pause(400);
+	await until(END_MS, 'one lease less', () => fdCount(keeper) < held);
 	await (await answersAt(other.url)).close();
 	other.child.kill('SIGKILL');
 	assert.ok(await untilRefused(other.url) < RELEASED_MS * slow);

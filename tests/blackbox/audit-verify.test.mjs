@@ -6,6 +6,7 @@ import path from 'node:path';
 import {test} from 'node:test';
 import {AuditLog, checked} from './lib/audit.mjs';
 import {Server, binary, foreignSkip, freshDirectory} from './lib/server.mjs';
+import {slow} from './lib/wait.mjs';
 
 const skip = foreignSkip;
 const dir = freshDirectory('verify');
@@ -19,7 +20,7 @@ function write(text, mode = 0o600) {
 
 function verify(...args) {
 	const {status, stdout, stderr} = spawnSync(
-		binary, ['audit', 'verify', ...args], {encoding: 'utf8', timeout: 10000});
+		binary, ['audit', 'verify', ...args], {encoding: 'utf8', timeout: 10000 * slow});
 	return {status, text: stdout + stderr};
 }
 

@@ -28,11 +28,14 @@ async function backend(set, body, args = []) {
 			return [];
 		}
 	};
+	const named = (keys) => Object.fromEntries(Object.entries(keys).map(
+		([key, value]) => [key, value.replaceAll('%W', directory.slice(1))]));
 	const server = await Server.start({workspace: directory, keep: true,
 		args: ['--compat', 'openclaw', ...args],
-		set: {'backend.type': 'command', 'backend.start': START,
+		set: named({'backend.type': 'command', 'backend.start': START,
+			'limits.shutdown_timeout': '30s',
 			'backend.finalize': 'sh -c "echo {status} {exit_code} ' +
-				`{timed_out} >>/${directory.slice(1)}/notes"`, ...set}});
+				'{timed_out} >>/%W/notes"', ...set})});
 	try {
 		await body(server, notes);
 	} finally {
@@ -148,7 +151,8 @@ test('23b: a release does so before it returns', options, () =>
 
 test('L1: a transport that failed is told at the end, as a failure', options,
 	() => backend({'backend.lost_status': '23',
-		'backend.start': 'sh -c "echo gone >&2; sleep 0.3; exit 23"'},
+		'backend.start': 'sh -c "echo gone >&2; until [ -e /%W/go ]; ' +
+			'do sleep 0.02; done; exit 23"'},
 	async (server, notes) => {
 		const client = await server.connect(bare);
 		await start(client, ['/bin/true']);
@@ -157,6 +161,7 @@ test('L1: a transport that failed is told at the end, as a failure', options,
 			{processId: 'p', afterSeq: 0});
 		const early = await read();
 		assert.deepEqual([early.exited, early.closed], [false, false]);
+		fs.writeFileSync(path.join(server.workspace, 'go'), '');
 		await client.event('p', 'closed');
 		assert.deepEqual(client.events('p').map((m) => m.method).slice(-2),
 			['process/exited', 'process/closed']);

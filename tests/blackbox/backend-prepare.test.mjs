@@ -88,7 +88,7 @@ refused('one that cannot be run', {'backend.prepare': '/nonexistent'},
 refused('one that a signal ends', {'backend.prepare': 'sh -c "kill -9 $$"'},
 	/prepare was ended by signal 9$/);
 refused('one that takes too long', {'backend.prepare': 'sleep 1000',
-	'limits.backend_timeout': '300ms'},
+	'limits.backend_timeout': '2s'}, // finalize has to make it, too
 /prepare took longer than limits.backend_timeout$/);
 
 noted('an empty command is not prepared', {...FINALIZE,

@@ -5,7 +5,9 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import {test} from 'node:test';
-import {COMMAND, FINALIZE, START, count, note, noted} from './lib/backend.mjs';
+import {
+	COMMAND, FINALIZE, START, count, note, noted, serveNoted,
+} from './lib/backend.mjs';
 import {startParams} from './lib/client.mjs';
 import {uniqueWord, withArgument} from './lib/proc.mjs';
 import {
@@ -291,17 +293,19 @@ noted('interrupt and terminate run their commands, with its name', ALL,
 	});
 
 noted('interrupts that come while one is under way add nothing',
-	{...ALL, 'backend.signal': 'sh -c "echo signal >>/%W/notes; sleep 0.3"'},
-	async (client, notes) => {
+	{...ALL, 'backend.signal': 'sh -c "echo signal >>/%W/notes; ' +
+		'until [ -e /%W/go ]; do sleep 0.02; done"'},
+	async (client, notes, server) => {
 		const {process} = await sleeper(client);
 		await Promise.all(Array.from({length: 50}, () =>
 			process.interrupt()));
 		await count(notes, 1);
+		fs.writeFileSync(path.join(server.workspace, 'go'), '');
 		await process.terminate();
 		await process.end();
 		await until(20000, 'the last', () => /^final/.test(notes().at(-1)));
 		const signals = notes().filter((line) => line.startsWith('signal'));
-		assert.ok(signals.length < 5, `${signals.length} commands`);
+		assert.equal(signals.length, 1);
 	});
 
 for (const end of ['drop', 'close'])
@@ -314,11 +318,12 @@ for (const end of ['drop', 'close'])
 			assert.deepEqual(notes(), ended(id));
 		});
 
-noted('so does the end of the server', ALL, async (client, notes, server) => {
-	await sleeper(client);
-	await server.stop();
-	assert.equal(notes().length, 5);
-});
+noted('so does the end of the server', {...ALL, 'limits.shutdown_timeout': '30s'},
+	async (client, notes, server) => {
+		await sleeper(client);
+		await server.stop();
+		assert.equal(notes().length, 5);
+	});
 
 noted('what is left behind is ended after the program too', ALL,
 	async (client, notes) => {
@@ -330,15 +335,15 @@ noted('what is left behind is ended after the program too', ALL,
 
 noted('time that is over is told', {...ALL, 'limits.child_wall_time': '500ms'},
 	async (client, notes) => {
-		const {process} = await sleeper(client);
-		await process.end();
+		// It may be over before the program has said a word.
+		await (await client.start(['/bin/sleep', '1000'])).end();
 		await count(notes, 5);
 		assert.equal(notes().at(-1), 'final completed 137 true');
 	});
 
-noted('a command that hangs is given up',
-	{...FINALIZE, 'backend.terminate': 'sleep 1000',
-		'limits.backend_timeout': '300ms'},
+test('a command that hangs is given up', {skip: foreignSkip}, async () => {
+	const isGivenUp = (timeout) => serveNoted({...FINALIZE,
+		'backend.terminate': 'sleep 1000', 'limits.backend_timeout': timeout},
 	async (client, notes) => {
 		const {process} = await sleeper(client);
 		await process.terminate();
@@ -346,19 +351,24 @@ noted('a command that hangs is given up',
 		await count(notes, 1);
 		assert.deepEqual(notes(), ['final completed 137 false']);
 	});
+	// On a busy machine that may be too little for finalize as well.
+	await isGivenUp('300ms').catch(() => isGivenUp('5s'));
+});
 
 backend('commands for refused starts are no more than programs may be',
 	{'backend.finalize': 'sleep 1000',
-		'limits.session_processes_max': '1', 'limits.backend_timeout': '2s'},
+		'limits.session_processes_max': '1'},
 	async (client) => {
 		assert.match((await start(client, ['-c'])).text, /begins with '-'/);
 		assert.match((await start(client, ['-c'])).text, /too many processes/);
 	});
 
 noted('a program that comes to be while it is ended is found', {
-	'backend.start': 'sh -c "sleep 0.3; echo up >>/%W/notes; exec sleep 1000"',
-	'backend.terminate': 'sh -c "if grep -q up /%W/notes; ' +
-		'then echo found >>/%W/notes; fi; exit 0"',
+	'backend.start': 'sh -c "until [ -e /%W/looked ]; do sleep 0.02; done; ' +
+		'echo up >>/%W/notes; exec sleep 1000"',
+	'backend.terminate': 'sh -c "if [ -e /%W/looked ]; then ' +
+		'until grep -qs up /%W/notes; do sleep 0.02; done; ' +
+		'echo found >>/%W/notes; else : >/%W/looked; fi"',
 }, async (client, notes) => {
 	const process = await client.start(['/bin/true']);
 	await process.terminate();

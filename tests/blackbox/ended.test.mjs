@@ -1,5 +1,6 @@
 // Why a program was ended by the kernel is told to the client and the audit.
 import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import {after, test} from 'node:test';
@@ -19,14 +20,21 @@ after(() => fs.rmSync(place, {recursive: true}));
 /** A control group of ours with a limit of memory, or undefined. */
 function memoryGroup() {
 	const name = `sallyport-test-${process.pid}`;
-	for (const [top, limit] of [
-		['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'],
-		['/sys/fs/cgroup', 'memory.max'],
+	for (const [top, limit, swap] of [
+		['/sys/fs/cgroup/memory', 'memory.limit_in_bytes',
+			'memory.memsw.limit_in_bytes'],
+		['/sys/fs/cgroup', 'memory.max', 'memory.swap.max'],
 	]) {
 		const dir = path.join(top, name);
 		try {
 			fs.mkdirSync(dir);
 			fs.writeFileSync(path.join(dir, limit), String(256 << 20));
+			// A host with swap would let it go on for long.
+			if (fs.existsSync(path.join(dir, swap)))
+				fs.writeFileSync(path.join(dir, swap),
+					limit === 'memory.max' ? '0' : String(256 << 20));
+			execFileSync('/bin/sh', ['-c', 'echo $$ > "$0/cgroup.procs"', dir],
+				{stdio: 'ignore'});
 			return dir;
 		} catch {
 			try {
@@ -94,7 +102,7 @@ test('a program that the kernel ends for want of memory is told why',
 			return;
 		}
 		const enter = path.join(place, 'enter');
-		fs.writeFileSync(enter, '#!/bin/sh\necho $$ > "$1/cgroup.procs"\n' +
+		fs.writeFileSync(enter, '#!/bin/sh\necho $$ > "$1/cgroup.procs" || exit\n' +
 			'shift\nexec "$@"\n', {mode: 0o755});
 		try {
 			const {exitCode, failure, record} = await ended(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import {plainPath} from './lib/client.mjs';
 import {Server, foreignSkip} from './lib/server.mjs';
+import {inTime} from './lib/wait.mjs';
 
 const secrets = {
 	HOST_SECRET_TOKEN: 'leak-hs', HOMEBREW_X: 'leak-hb', AWS_PROFILE: 'leak-aws',
@@ -79,12 +80,10 @@ test('patterns match the whole name, without case', async () => {
 });
 
 test('a pattern that could take forever does not', own, async () => {
-	const begin = Date.now();
-	await environment({envPolicy: policy({
+	await inTime(3000, () => environment({envPolicy: policy({
 		set: {['A'.repeat(2000)]: 'x'},
 		exclude: ['*A'.repeat(200) + 'B'], includeOnly: ['*a'.repeat(300) + 'b'],
-	})});
-	assert.ok(Date.now() - begin < 3000);
+	})}));
 });
 
 test('inherit all gives PATH and HOME of the configuration, no secret', own,

@@ -11,6 +11,7 @@ import {uniqueWord} from './lib/proc.mjs';
 import {
 	Server, binary, build, fileUri, foreignSkip, freshDirectory, rootSkip,
 } from './lib/server.mjs';
+import {slow} from './lib/wait.mjs';
 
 const without = path.join(build, 'tests', 'sandbox', 'without');
 const skip = foreignSkip || (fs.existsSync(without) ? rootSkip :
@@ -55,7 +56,7 @@ function run(layer, who, args, uid = USER) {
 	const workspace = workspaceOf(uid);
 	const [file, ...rest] = `${who}${without} ${layer} -- ${binary}`.split(' ');
 	const result = spawnSync(file, [...rest, ...args, '--workspace', workspace],
-		{encoding: 'utf8', timeout: 20000});
+		{encoding: 'utf8', timeout: 20000 * slow});
 	fs.rmSync(workspace, {recursive: true});
 	return result;
 }

@@ -12,7 +12,8 @@ const MIB = 1024 * 1024;
 const EVENTS = 1000;
 // Loaded machines are slow: only the strict run, alone, holds the promise.
 const ABOVE_MS = process.env.SALLYPORT_STRICT ? 5 : 20;
-const TOTAL = 256 * MIB;
+// A sanitizer's build says nothing of memory, and is slow.
+const TOTAL = (memorySkip ? 32 : 256) * MIB;
 const own = {skip: foreignSkip};
 const piece = Buffer.alloc(64 * 1024, 'x');
 
@@ -99,7 +100,7 @@ async function through(client, requestId) {
 test(`${EVENTS} events, one a millisecond, are passed on at once`, async () => {
 	const client = await server.connect();
 	let best = Infinity;
-	for (let i = 0; i < 3 && best > 5; i++) {
+	for (let i = 0; i < 10 && best > (i < 3 ? 5 : ABOVE_MS); i++) {
 		const floor = await direct();
 		const ours = await through(client, `sse${i}`);
 		assert.equal(ours.length, EVENTS);
@@ -111,7 +112,7 @@ test(`${EVENTS} events, one a millisecond, are passed on at once`, async () => {
 	await client.close();
 });
 
-test('256 MiB go through two small processes', own, async () => {
+test(`${TOTAL / MIB} MiB go through two small processes`, own, async () => {
 	const client = await server.connect();
 	let received = 0;
 	// Kept messages would fill this process instead.
@@ -146,10 +147,11 @@ test('a client that does not read stops the origin within 4 MiB', own,
 			{requestId: 'held', streamResponse: true});
 		client.socket.pause();
 		const begin = held.bytes;
-		await pause(1500);
-		const stopped = held.bytes;
-		await pause(500);
-		assert.equal(held.bytes, stopped);
+		const stopped = await until(20000, 'it stops', async () => {
+			const before = held.bytes;
+			await pause(500);
+			return held.bytes === before && before;
+		});
 		assert.ok(stopped - begin <= 4 * MIB,
 			`${(stopped - begin) / MIB} MiB`);
 		// Others of the session and of the server are served meanwhile.

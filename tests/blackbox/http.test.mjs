@@ -27,6 +27,7 @@ const redirect = (status, to) => (q, r) => {
 };
 
 let other; // a second origin, to redirect to
+let goOn; // with the body of /slow
 const origin = await Origin.start({
 	'/repeats': (q, r) => {
 		r.setHeader('X-Multi', ['a', 'b']);
@@ -54,7 +55,7 @@ const origin = await Origin.start({
 	'/away': (q, r) => redirect(307, `${other.url}/there`)(q, r),
 	'/and-back': (q, r) => redirect(307, `${other.url}/back`)(q, r),
 	'/no-content': (q, r) => { r.writeHead(204); r.end(); },
-	'/slow': (q, r) => { r.write('one'); setTimeout(() => r.end('two'), 100); },
+	'/slow': (q, r) => { r.write('one'); goOn = () => r.end('two'); },
 	...Object.fromEntries(Object.entries(compressed).map(([name, data]) =>
 		[`/${name}`, (q, r) => {
 			r.setHeader('Content-Encoding', name);
@@ -255,17 +256,18 @@ test('timeoutMs is for all of it', async () => {
 		assert.deepEqual(await refusal(client, url, {timeoutMs})
 			.then((e) => [e.code, e.text]), [-32603, 'http/request failed: ' +
 				`error sending request for url (${url})`]);
-	const e = await refusal(client, `${origin.url}/drip`, {timeoutMs: 150});
+	const e = await refusal(client, `${origin.url}/drip`, {timeoutMs: 1500});
 	assert.match(e.text, /^failed to read http\/request response body: /);
 });
 
 test('more at a time than the policy lets is busy', own, async () => {
 	const one = await server.connect();
-	const held = [1, 2, 3].map(() =>
-		request(one, `${origin.url}/hang`, {timeoutMs: 3000}));
-	held.forEach((p) => p.catch(() => {}));
-	await until(3000, 'three requests', () =>
-		origin.requests.filter((r) => r.url === '/hang').length >= 4);
+	const hanging = () =>
+		origin.requests.filter((r) => r.url === '/hang').length;
+	const before = hanging();
+	for (let i = 0; i < 3; i++)
+		request(one, `${origin.url}/hang`).catch(() => {});
+	await until(3000, 'three requests', () => hanging() === before + 3);
 	const e = await refusal(one, `${origin.url}/`);
 	assert.equal(e.code, -32600);
 	assert.match(e.text, /^busy: .*http\.max_concurrent/);
@@ -283,6 +285,7 @@ test('streams: the result first, an id once at a time, an empty id', async () =>
 			`streamResponse requestId \`${requestId}\` is already active`]);
 		assert.equal(bodyOf(await request(client, `${origin.url}/`,
 			{requestId})), 'body');
+		goOn();
 		const list = await wholeStream(client, requestId);
 		assert.deepEqual(list.map((d) => d.seq), list.map((_, i) => i + 1));
 		assert.equal(bytesOf(list).toString(), 'onetwo');
@@ -391,7 +394,7 @@ test('an idle client of ours ends, and no descriptor stays', own, async () => {
 	await until(3000, 'end of the process',
 		() => brief.rolePids('http').length === 0);
 	await until(3000, 'descriptors as before',
-		() => String(fds()) === String(before));
+		() => fds().every((count, i) => count <= before[i]));
 	await one.close();
 	await brief.stop();
 });

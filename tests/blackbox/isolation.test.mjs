@@ -30,7 +30,7 @@ const listen = (port, word) => ['/usr/bin/python3', '-c',
 	`while True: c,_=s.accept(); c.sendall(b"${word}"); c.close()`];
 const dial = (port) => ['/usr/bin/python3', '-c',
 	'import socket\n' +
-	's=socket.socket(); s.settimeout(2)\n' +
+	's=socket.socket(); s.settimeout(60)\n' +
 	`r=s.connect_ex(("127.0.0.1",${port}))\n` +
 	'print(s.recv(100).decode() if r==0 else "refused")'];
 const pythonSkip = fs.existsSync('/usr/bin/python3') ? false :

@@ -1,7 +1,7 @@
 // How long environment/status takes while others keep the server busy, beside
 // a bare TCP echo at the same time, and what that costs. With SALLYPORT_STRICT
-// set the bound is the promised one; without, four times that, since the
-// machine may be busy with something else.
+// set the bound is the promised one; without, ten times that, since the machine
+// may be busy with something else.
 import assert from 'node:assert/strict';
 import {createHash} from 'node:crypto';
 import fs from 'node:fs';
@@ -14,9 +14,13 @@ import {fileUri, foreignSkip, withServer} from './lib/server.mjs';
 import {hashFile} from './lib/stream.mjs';
 import {pause, until} from './lib/wait.mjs';
 
-const own = {skip: foreignSkip};
+/** A thousand connections are as many descriptors, here and in net. */
+const filesMax = Number(/^Max open files +\d+ +(\d+)/m.exec(
+	fs.readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? Infinity);
+const own = {skip: foreignSkip || (filesMax < 4096 ?
+	'needs the right to 4096 descriptors' : false)};
 const MIB = 1024 * 1024;
-const ABOVE_MS = process.env.SALLYPORT_STRICT ? 5 : 20;
+const ABOVE_MS = process.env.SALLYPORT_STRICT ? 5 : 50;
 
 const ms = (value) => value.toFixed(2);
 
@@ -50,7 +54,7 @@ test('1000 idle connections, 200 processes, a flood that nobody reads', own,
 		await until(5000, 'some output', () => flood.events().length > 10);
 		clients[4].socket.pause();
 		await pause(500);
-		judge(await latency(server.url, () => pause(2000)));
+		judge(await latency(server.url, ABOVE_MS, () => pause(2000)));
 		const kib = residentKib(net);
 		console.log(`net holds ${Math.round(kib / 1024)} MiB`);
 		assert.ok(kib < 64 * 1024, `net holds ${kib} KiB`);
@@ -79,7 +83,7 @@ test('a file of 512 MiB is read, and one byte more is refused', own,
 	() => withServer({}, async (server) => {
 		const file = path.join(server.workspace, 'large');
 		const sha256 = await makeLarge(file);
-		judge(await latency(server.url, async () => {
+		judge(await latency(server.url, ABOVE_MS, async () => {
 			assert.deepEqual(await hashFile(server, fileUri(file)),
 				{size: 512 * MIB, sha256});
 		}));
@@ -92,7 +96,7 @@ test('files of 64 MiB are written', own, () =>
 	withServer({}, async (server) => {
 		const clients = [await server.connect(), await server.connect()];
 		const data = Buffer.alloc(64 * MIB, 7);
-		judge(await latency(server.url, (run) => Promise.all(
+		judge(await latency(server.url, ABOVE_MS, (run) => Promise.all(
 			clients.map(async (client, i) => {
 				const files = scratch(server, client);
 				await files.write(`f${run}${i}`, data, {ms: 60000});

@@ -408,7 +408,7 @@ test('release: trees are gone and new connections refused', async () => {
 		.prints('up');
 	await s.stop();
 	assert.deepEqual(withArgument(word), []);
-	assert.deepEqual(await within(1000, 'close', client.closed),
+	assert.deepEqual(await within(5000, 'close', client.closed),
 		{code: 1001, reason: 'shutdown'});
 	await assert.rejects(s.connect());
 });

@@ -10,6 +10,7 @@ import {after, test} from 'node:test';
 import {
 	Server, binary, fileUri, foreignSkip, freshDirectory,
 } from './lib/server.mjs';
+import {slow} from './lib/wait.mjs';
 
 const PATHS = Number(process.env.AGREE_PATHS ?? 100);
 const SEED = Number(process.env.AGREE_SEED ?? 1);
@@ -107,7 +108,7 @@ const options = ['--config', config, '--workspace', places.in,
 
 function explain(file) {
 	const {status, stdout, stderr} = spawnSync(binary, ['policy', 'explain',
-		...options, 'current', file], {encoding: 'utf8', timeout: 10000});
+		...options, 'current', file], {encoding: 'utf8', timeout: 10000 * slow});
 
 	return status === 2 ? {error: stderr} :
 		{access: stdout.split(':')[0], why: stdout};
@@ -212,7 +213,7 @@ test(`explain, programs and fs/* agree on ${PATHS} paths (seed ${SEED})`,
 			if (bad) {
 				// A server does not start with what cannot be explained.
 				assert.equal(spawnSync(binary, ['serve', '--workspace',
-					places.in, ...args], {timeout: 10000}).status, 2,
+					places.in, ...args], {timeout: 10000 * slow}).status, 2,
 				bad.error + fs.readFileSync(config));
 				refused++;
 				assert.ok(refused < 20 + profiles, bad.error);

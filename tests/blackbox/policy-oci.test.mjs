@@ -7,6 +7,7 @@ import {test} from 'node:test';
 import {
 	binary, foreignSkip, freshDirectory, plainPolicies,
 } from './lib/server.mjs';
+import {slow} from './lib/wait.mjs';
 
 const own = {skip: foreignSkip};
 const dir = freshDirectory('oci');
@@ -14,7 +15,7 @@ const x86 = process.arch === 'x64';
 
 function policy(args, input) {
 	return spawnSync(binary, ['policy', ...args],
-		{encoding: 'utf8', timeout: 10000, input, maxBuffer: 1 << 24});
+		{encoding: 'utf8', timeout: 10000 * slow, input, maxBuffer: 1 << 24});
 }
 
 /** Import an object; returns {status, stdout, stderr}. */

@@ -9,7 +9,7 @@ import {binary, foreignSkip, freshDirectory, rootSkip} from './lib/server.mjs';
 import {within} from './lib/wait.mjs';
 
 const own = {skip: foreignSkip};
-const DEADLINE_MS = 20000 * Number(process.env.SALLYPORT_SLOW ?? 1);
+const DEADLINE_MS = 20000;
 
 /** Files in a new directory, which is the workspace, too. */
 function place(contents = {}) {

@@ -8,13 +8,14 @@ import {fileURLToPath} from 'node:url';
 import {
 	binary, foreignSkip, freshDirectory, plainPolicies,
 } from './lib/server.mjs';
+import {slow} from './lib/wait.mjs';
 
 const source = fileURLToPath(new URL('../..', import.meta.url));
 const data = path.join(source, 'tests/data/policy');
 
 function policy(args, options = {}) {
 	return spawnSync(binary, ['policy', ...args],
-		{encoding: 'utf8', timeout: 10000, ...options});
+		{encoding: 'utf8', timeout: 10000 * slow, ...options});
 }
 
 const made = [];

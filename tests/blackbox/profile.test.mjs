@@ -7,6 +7,7 @@ import {test} from 'node:test';
 import {
 	Server, binary, fileUri, foreignSkip, freshDirectory,
 } from './lib/server.mjs';
+import {slow} from './lib/wait.mjs';
 
 /** Serve with that configuration; {workspace} and {conf} stand in it. */
 async function serve(text, body, extra = {}) {
@@ -123,7 +124,7 @@ test('serve refuses what cannot be', {skip: foreignSkip}, () => {
 
 		fs.writeFileSync(file, text);
 		const {status, stderr} = spawnSync(binary, ['serve', '--workspace',
-			workspace, '--config', file], {encoding: 'utf8', timeout: 10000});
+			workspace, '--config', file], {encoding: 'utf8', timeout: 10000 * slow});
 		assert.match(stderr, want);
 		assert.equal(status, 2, text);
 	}

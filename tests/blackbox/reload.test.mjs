@@ -74,8 +74,9 @@ test('limits and environment are new in a new session, not in an old one',
 			assert.match(after.tempDir, /\/tmp\/home$/);
 			// An old session that was lost is resumed as it was.
 			await one.drop();
-			const again = await server.connect({params: {
-				clientName: 'blackbox', resumeSessionId: one.sessionId}});
+			const again = await until(5000, 'resume', () => server.connect({
+				params: {clientName: 'blackbox', resumeSessionId: one.sessionId},
+			}).catch(() => undefined));
 			assert.equal(await run(again), '100\nold\n/tmp\n');
 			assert.deepEqual(await info(again), before);
 		}));

@@ -9,6 +9,7 @@ import {after, test} from 'node:test';
 import {fileURLToPath} from 'node:url';
 import {parse} from './lib/html.mjs';
 import {binary, foreignSkip, freshDirectory} from './lib/server.mjs';
+import {slow} from './lib/wait.mjs';
 
 const own = {skip: foreignSkip};
 const source = fileURLToPath(new URL('../..', import.meta.url));
@@ -29,7 +30,7 @@ function directory(files = {}) {
 
 function run(args, options = {}) {
 	return spawnSync(binary, ['policy', ...args],
-		{encoding: 'utf8', timeout: 20000, maxBuffer: 1 << 25, ...options});
+		{encoding: 'utf8', timeout: 20000 * slow, maxBuffer: 1 << 25, ...options});
 }
 
 /** The page for these options, as text. */

@@ -3,7 +3,7 @@ import {after, test} from 'node:test';
 import {Process, startParams} from './lib/client.mjs';
 import {uniqueWord, withArgument} from './lib/proc.mjs';
 import {Server, foreignSkip} from './lib/server.mjs';
-import {pause, until, within} from './lib/wait.mjs';
+import {inTime, pause, until, within} from './lib/wait.mjs';
 
 const server = await Server.start();
 after(() => server.stop());
@@ -267,11 +267,14 @@ test('after session_retention the id is unknown and its tree is gone', own,
 test('within session_retention a detached session is kept', own,
 	() => withServer({set: {'limits.session_retention': '1500ms'}},
 		async (s) => {
-			const client = await s.connect();
-			const process = await client.start(['/bin/sleep', '100']);
-			await client.drop();
-			await pause(500);
-			const second = await resumeDropped(client, s);
+			let process, second;
+			await inTime(1500, async () => {
+				const client = await s.connect();
+				process = await client.start(['/bin/sleep', '100']);
+				await client.drop();
+				await pause(300);
+				second = await resumeDropped(client, s);
+			});
 			assert.equal((await new Process(second, process.id)
 				.read({afterSeq: 0})).exited, false);
 			// Attached again, the clock has stopped.
@@ -299,13 +302,17 @@ test('a finished process is forgotten after process_retention', own,
 	() => withServer({set: {'limits.process_retention': '300ms'}},
 		async (s) => {
 			const client = await s.connect();
-			await client.shell('exit 0', {processId: 'p'});
-			const again = startParams(['/bin/true'], client.cwd,
-				{processId: 'p'});
-			assert.equal((await client.refusal('process/start', again)).text,
-				'process p already exists');
+			let i = 0;
+			await inTime(300, async () => {
+				const processId = `p${++i}`;
+				await client.shell('exit 0', {processId});
+				assert.equal((await client.refusal('process/start', startParams(
+					['/bin/true'], client.cwd, {processId}))).text,
+				`process ${processId} already exists`);
+			});
 			await until(3000, 'free id', () => client.call(
-				'process/start', again).then(() => true, () => false));
+				'process/start', startParams(['/bin/true'], client.cwd,
+					{processId: `p${i}`})).then(() => true, () => false));
 		}));
 
 test('one detached session too many ends the one detached longest', own,

@@ -9,7 +9,7 @@ import {isAlive} from './lib/proc.mjs';
 import {
 	Server, binary, fileUri, foreignSkip, freshDirectory, rootSkip,
 } from './lib/server.mjs';
-import {until} from './lib/wait.mjs';
+import {inTime, until} from './lib/wait.mjs';
 
 if (foreignSkip) {
 	test('totals', {skip: foreignSkip}, () => {});
@@ -189,8 +189,8 @@ test('a start that finds no room for a process is refused as busy', {skip},
 		await first.end();
 		await second.write('\n');
 		await second.end();
-		await until(5000, 'room', async () =>
-			(await client.shell('echo room')).stdout === 'room\n' || undefined);
+		await until(5000, 'room', () => client.shell('echo room')
+			.then(({stdout}) => stdout === 'room\n', () => undefined));
 	}));
 
 test('a session cannot have more than its share of the CPUs', {skip}, () =>
@@ -220,7 +220,8 @@ test('a command is ended when its time is over, and told why', async () => {
 	const audit = path.join(place, 'audit');
 	await serving({'limits.child_wall_time': '400ms', 'audit.file': audit},
 		async (client) => {
-			const quick = await finish(await client.start(sh('echo quick')));
+			const quick = await inTime(400, async () =>
+				finish(await client.start(sh('echo quick'))));
 			assert.deepEqual(quick, {
 				exitCode: 0, stdout: 'quick\n', stderr: '', failure: null,
 			});
@@ -237,7 +238,11 @@ test('a command is ended when its time is over, and told why', async () => {
 
 test('what a command leaves behind is ended when its time is over', () =>
 	serving({'limits.child_wall_time': '400ms'}, async (client) => {
-		const program = await client.start(sh('sleep 60 & echo left'));
+		let program;
+		await inTime(400, async () => {
+			program = await client.start(sh('sleep 60 & echo left'));
+			await program.exited();
+		});
 		const {exitCode, failure, stdout} = await finish(program);
 		assert.deepEqual([exitCode, failure, stdout], [0, null, 'left\n']);
 	}, {}));
@@ -249,16 +254,15 @@ function groups() {
 		.map((name) => path.join(dir, name)));
 }
 
-const own = (server) => {
+async function own(options) {
 	const since = groups();
-	return server.then((s) => ({
-		server: s, made: groups().filter((dir) => !since.includes(dir)),
-	}));
-};
+	const server = await Server.start({command: serve, set: total, ...options});
+	return {server, made: groups().filter((dir) => !since.includes(dir))};
+}
 const total = {'limits.session_memory_total': '64M'};
 
 test('groups are gone when a server has stopped', {skip}, async () => {
-	const {server, made} = await own(Server.start({command: serve, set: total}));
+	const {server, made} = await own();
 	try {
 		assert.ok(made.length > 0);
 		const client = await server.connect();
@@ -273,8 +277,8 @@ test('groups are gone when a server has stopped', {skip}, async () => {
 
 test('a session\'s group is gone when the session has ended', {skip},
 	async () => {
-		const {server, made} = await own(Server.start(
-			{command: serve, set: {...total, 'limits.session_retention': '0'}}));
+		const {server, made} = await own(
+			{set: {...total, 'limits.session_retention': '0'}});
 		try {
 			const sessions = () => made.flatMap((dir) => fs.readdirSync(dir)
 				.filter((name) => /^\d+$/.test(name)));
@@ -291,8 +295,8 @@ test('a session\'s group is gone when the session has ended', {skip},
 
 test('a killed server\'s groups go with the next one, a living one\'s stay',
 	{skip}, async () => {
-		const living = await own(Server.start({command: serve, set: total}));
-		const dead = await own(Server.start({command: serve, set: total}));
+		const living = await own();
+		const dead = await own();
 		const strange = path.join(path.dirname(dead.made[0]),
 			'sallyport-strange');
 		let next;
@@ -307,7 +311,7 @@ test('a killed server\'s groups go with the next one, a living one\'s stay',
 			// What they could do about it before their own end, they did.
 			for (const dir of dead.made)
 				fs.mkdirSync(path.join(dir, '7'), {recursive: true});
-			next = await own(Server.start({command: serve, set: total}));
+			next = await own();
 			assert.deepEqual(dead.made.filter((d) => fs.existsSync(d)), []);
 			assert.ok(living.made.every((dir) => fs.existsSync(dir)));
 			assert.ok(fs.existsSync(strange));
@@ -350,10 +354,9 @@ test('an exec that died leaves no group behind', {skip}, async () => {
 		await client.start(sh('sleep 60'));
 		process.kill(await server.role('exec'), 'SIGKILL');
 		await client.closed;
-		await until(10000, 'another exec', async () => {
-			const next = await server.connect();
-			return (await next.shell('echo again')).stdout === 'again\n';
-		});
+		await until(10000, 'another exec', () => server.connect()
+			.then((next) => next.shell('echo again'))
+			.then(({stdout}) => stdout === 'again\n', () => undefined));
 		const now = groups();
 		assert.equal(now.length, before.length);
 		assert.ok(now.every((dir) => !before.includes(dir)));

@@ -311,7 +311,7 @@ driver_close(struct driver *d)
 int
 driver_stop(struct driver *d)
 {
-	const struct msg_exec_stop m = {.timeout_ms = 5000};
+	const struct msg_exec_stop m = {.timeout_ms = 30000};
 	int status;
 
 	check(channel_send_exec_stop(d->supervisor, &m, NULL, 0) == 0, "stop");

@@ -14,7 +14,7 @@
 #include "privsep/sandbox_spec.h"
 #include "tests/sandbox/exec_hang.h"
 
-#define DRIVER_DEADLINE_MS 10000
+#define DRIVER_DEADLINE_MS 60000
 #define DRIVER_USER	   1234 /* the plain user of tests */
 
 struct driver_opts {

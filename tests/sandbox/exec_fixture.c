@@ -66,7 +66,7 @@ fixture_wait_dead(struct fixture *f)
 	int flags = fcntl(f->p.fds[1], F_GETFL);
 
 	(void)fcntl(f->p.fds[1], F_SETFL, flags & ~O_NONBLOCK);
-	(void)alarm(5);
+	(void)alarm(60);
 	while (read(f->p.fds[1], data, sizeof data) > 0)
 		;
 	(void)alarm(0);

@@ -17,7 +17,7 @@
 
 #include "tests/unit/unit.h"
 
-#define DEADLINE_MS 10000
+#define DEADLINE_MS 60000
 
 const struct hang hang_rmdir = {SYS_unlinkat, 2, AT_REMOVEDIR};
 const struct hang hang_make = {SYS_fchmodat, 2, 0755};

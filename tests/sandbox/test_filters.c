@@ -112,7 +112,7 @@ prober(const struct filter *f, const struct call *c)
 	reset_signals();
 	if (is_ipc(c))
 		leave_ipc();
-	(void)alarm(5);
+	(void)alarm(60);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		_exit(254);
 	if (f != NULL && lockdown(f->program) < 0)

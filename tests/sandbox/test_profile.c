@@ -379,7 +379,7 @@ wait_without(const char *name)
 {
 	struct stat st;
 
-	for (int i = 0; i < 500 && exists(name, &st); i++)
+	for (int i = 0; i < 6000 && exists(name, &st); i++)
 		(void)usleep(10000);
 	assert_false(exists(name, &st));
 }

@@ -7,7 +7,7 @@
 #include "tests/unit/worker.h"
 
 /* Longer than one recheck, for what inotify does not see. */
-#define RECHECK_MS 7000
+#define RECHECK_MS 60000
 
 static void
 make_dir(const char *name)

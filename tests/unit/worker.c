@@ -77,7 +77,7 @@ rig_setup(void **state)
 {
 	struct rig *rig = calloc(1, sizeof *rig);
 
-	(void)alarm(25);
+	(void)alarm(250);
 	(void)umask(022);
 	if (rig == NULL)
 		return -1;

@@ -11,7 +11,7 @@
 #include "privsep/channel.h"
 #include "tests/unit/unit.h"
 
-#define WORKER_DEADLINE_MS 10000
+#define WORKER_DEADLINE_MS 60000
 
 struct rig {
 	struct channel *net;

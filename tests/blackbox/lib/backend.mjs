@@ -39,15 +39,16 @@ export const named = (keys, directory) => Object.fromEntries(
 		[key, value.replaceAll('%W', directory.slice(1))]));
 
 /** Body with a client of a server of these keys in such a workspace. */
-export function noted(what, keys, body) {
-	test(what, {skip: foreignSkip}, () => withNotes(
-		async (directory, notes) => {
-			const server = await Server.start({workspace: directory,
-				keep: true, set: named(keys, directory)});
-			try {
-				await body(await server.connect(), notes, server);
-			} finally {
-				await server.stop();
-			}
-		}));
-}
+export const serveNoted = (keys, body) => withNotes(
+	async (directory, notes) => {
+		const server = await Server.start({workspace: directory,
+			keep: true, set: named(keys, directory)});
+		try {
+			await body(await server.connect(), notes, server);
+		} finally {
+			await server.stop();
+		}
+	});
+
+export const noted = (what, keys, body) =>
+	test(what, {skip: foreignSkip}, () => serveNoted(keys, body));

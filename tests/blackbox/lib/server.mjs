@@ -34,6 +34,9 @@ export const plainPolicies = process.env.SALLYPORT_SANITIZED ?
 export const memorySkip = foreignSkip || (process.env.SALLYPORT_SANITIZED ?
 	'sanitizers use memory of their own' : false);
 export const rootSkip = process.getuid() === 0 ? false : 'needs root';
+export const ipv6Skip = fs.existsSync('/proc/net/if_inet6') &&
+	/^0{31}1 /m.test(fs.readFileSync('/proc/net/if_inet6', 'utf8')) ?
+	false : 'needs IPv6';
 
 function commandLineFor(template, workspace, args) {
 	if (template !== undefined)

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEADLINE 8 /* seconds for one attempt */
+#define DEADLINE 60 /* seconds for one attempt */
 #define NOBODY	 65534
 
 static const struct attempt *const groups[] = {attempts_files, attempts_modes,

@@ -11,7 +11,7 @@
 
 #include "tests/sandbox/escape/attempt.h"
 
-#define LIFE 25 /* seconds */
+#define LIFE 100 /* seconds */
 
 static void
 be_session(void)

@@ -111,7 +111,7 @@ async function inWorld(set, body) {
 		const [client, other] =
 			[await server.connect(), await server.connect()];
 		const trace = await other.start(['/bin/sh', '-c', 'echo x ' +
-			'> /tmp/of-another-session && echo made; sleep 60', world.word]);
+			'> /tmp/of-another-session && echo made; sleep 1000', world.word]);
 		await trace.prints('made');
 		await body({world, server, client, other});
 	} finally {

@@ -131,7 +131,7 @@ export class World {
 	}
 
 	#victim() {
-		return spawn('sleep', ['60'], {
+		return spawn('sleep', ['1000'], {
 			argv0: this.word, env: {WORD: 'secret'}, stdio: 'pipe',
 		});
 	}
