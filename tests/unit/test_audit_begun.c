@@ -39,9 +39,10 @@ end(struct audit_begun *b, enum role role, const char *event, const char *name,
     unsigned int number, const char *generation)
 {
 	scoped_buf pairs;
-
-	return audit_begun_end(b, role, bytes_of(event),
+	bool ended = audit_begun_end(b, role, bytes_of(event),
 	    pairs_of(&pairs, name, number, generation));
+
+	return ended;
 }
 
 static void
