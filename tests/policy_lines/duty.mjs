@@ -200,6 +200,30 @@ async function secureOrigin() {
 	return server;
 }
 
+/** Where nobody kills it first, it ends as its channel does. */
+async function endOfHttp(url) {
+	const server = await Server.start({set: {'http.allow_private': 'true'}});
+	try {
+		await request(await server.connect(), url);
+		const [exec, http] = [server.rolePids('exec')[0],
+			server.rolePids('http')[0]];
+		process.kill(exec, 'SIGSTOP');
+		try {
+			process.kill(server.rolePids('net')[0], 'SIGKILL');
+			await until(5000, 'the end of it', () => stateOf(http) === 'Z');
+			// Its wait status is the last number.
+			assert.match(fs.readFileSync(`/proc/${http}/stat`, 'latin1'),
+				/ 0\n$/);
+		} finally {
+			process.kill(exec, 'SIGCONT');
+		}
+		await until(5000, 'another net', () =>
+			server.stderr.match(/serving/g)?.length > 1);
+	} finally {
+		assert.equal((await server.stop()).code, 0, server.stderr);
+	}
+}
+
 async function dutyOfHttp() {
 	const origin = await Origin.start({
 		'/big': (q, r) => r.end(Buffer.alloc(3 * MIB, 'x')),
@@ -239,6 +263,7 @@ async function dutyOfHttp() {
 		await interrupt(server.rolePids('http')[0]);
 		assert.equal((await request(client, `${origin.url}/big`)).status, 200);
 	});
+	await endOfHttp(`${origin.url}/go`);
 	origin.stop();
 	secure.closeAllConnections();
 	secure.close();
@@ -318,7 +343,8 @@ async function assertLookedForAsCommand(server, client) {
 		readable({type: 'path', path: `file://${file}`}),
 	];
 	fs.writeFileSync(file, 'f');
-	for (const mode of [0o755, 0o700]) {
+	// As one of others, neither as its owner nor of its group.
+	for (const mode of [0o755, 0o700, 0o750]) {
 		fs.chmodSync(dir, mode);
 		const cat = await client.shell(`cat ${file}`, {sandbox});
 		assert.equal(cat.exitCode === 0, mode === 0o755, cat.all);

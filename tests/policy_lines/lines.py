@@ -8,14 +8,18 @@ exec and child the calls that their own code makes after its lock-down, as
 strace sees them, and every line of their own files. A line that only some
 hosts need says so: "(only HOST)" ends its reason.
 
-usage: lines.py BUILD [ROLE...]
+usage: lines.py BUILD [ROLE[:CALL]...]
 
-By hand, as root, on a release build; nothing of it is part of a release.
+By hand, as root of the host, on a release build; nothing of it is part of a
+release.
 """
 import functools
 import os
 import re
+import select
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -124,19 +128,36 @@ class Tree:
         self.run(link)
 
 
-def killed_by_filters(tree):
-    """How often the kernel says so of a process of the tree: the end of one
-    that ends anyway is seen by nobody else."""
-    log = subprocess.run(['dmesg'], check=True, capture_output=True, text=True,
-                         errors='replace').stdout
-    return [line for line in log.splitlines()
-            if 'type=1326' in line and tree.path in line][-1:]
+class Kernel:
+    """What the kernel tells its readers of those that a filter has killed: the
+    end of one that ends anyway is seen by nobody else. Its log leaves lines
+    out when there are many."""
+    FAMILY, READERS, KILLED = 9, 1, 1326  # of linux/audit.h
+    LATE = 0.1  # seconds; they are sent by a thread of its own
+
+    def __init__(self):
+        self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW,
+                                    self.FAMILY)
+        self.socket.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)  # RCVBUFFORCE
+        self.socket.bind((0, self.READERS))
+
+    def has_killed(self, path):
+        """Whether, since the last call, an executable below path."""
+        found = False
+        while select.select([self.socket], [], [], self.LATE)[0]:
+            record = self.socket.recv(1 << 16)  # ENOBUFS: some were lost
+            kind = struct.unpack_from('=IH', record)[1]
+            found |= kind == self.KILLED and path.encode() in record
+        return found
+
+
+KERNEL = Kernel()
 
 
 def run_duty(tree, role, front=()):
     """(did it do all, seconds)"""
     env = dict(os.environ, SALLYPORT_BUILD=tree.path)
-    before = killed_by_filters(tree)
+    KERNEL.has_killed(tree.path)
     started = time.monotonic()
     try:
         done = subprocess.run([*front, 'node', DUTY, role], env=env,
@@ -146,7 +167,7 @@ def run_duty(tree, role, front=()):
         said = done.stdout + done.stderr
     except subprocess.TimeoutExpired:
         passed, said = False, 'it took too long'
-    if killed_by_filters(tree) != before:
+    if KERNEL.has_killed(tree.path):
         passed, said = False, 'somebody was killed by a filter'
     return passed, time.monotonic() - started, said
 
@@ -235,8 +256,10 @@ def try_line(tree, role, what, without, count, host=None):
     return seconds
 
 
-def try_every_line(tree, role, count):
+def try_every_line(tree, role, calls, count):
     for line in rules_of(role):
+        if calls and line.call not in calls:
+            continue
         if line.is_elsewhere():
             count.lines += 1
             count.elsewhere += 1
@@ -246,7 +269,7 @@ def try_every_line(tree, role, count):
                  count, line.host())
 
 
-def try_own_calls(tree, role, count):
+def try_own_calls(tree, role, only, count):
     calls = strace_calls(tree, role)
     names = ROLES[role][0]
     listed = {line.call for name in names for line in rules_of(name)
@@ -256,7 +279,7 @@ def try_own_calls(tree, role, count):
     wanted = calls & listed
     if role != 'child':
         wanted |= set(said)
-    for call in sorted(wanted):
+    for call in sorted(wanted & only if only else wanted):
         rule = re.compile(rf'{call}[ :#]')
         try_line(tree, role, f'{role}: {call}',
                  lambda name, number, text, it=rule: bool(it.match(text)),
@@ -265,13 +288,17 @@ def try_own_calls(tree, role, count):
 
 
 def main():
-    if len(sys.argv) < 2 or any(r not in ROLES for r in sys.argv[2:]):
+    wanted = {}  # role: the calls, none for all
+    for word in sys.argv[2:] or ROLES:
+        role, _, call = word.partition(':')
+        wanted.setdefault(role, set()).update([call] if call else [])
+    if len(sys.argv) < 2 or any(role not in ROLES for role in wanted):
         sys.exit(__doc__)
     started = time.monotonic()
     tree = Tree(sys.argv[1])
     failed = False
     try:
-        for role in sys.argv[2:] or ROLES:
+        for role, calls in wanted.items():
             count = Count()
             tree.link(role, lambda *_: False)
             passed, seconds, said = run_duty(tree, role)
@@ -279,9 +306,9 @@ def main():
                 sys.exit(f'{role}: its duty fails with every line:\n{said}')
             print(f'{role}: its duty takes {seconds:.1f} s', flush=True)
             if role in EVERY_LINE:
-                try_every_line(tree, role, count)
+                try_every_line(tree, role, calls, count)
             else:
-                try_own_calls(tree, role, count)
+                try_own_calls(tree, role, calls, count)
             tree.restore(ROLES[role][1])
             print(f'{role}: {count.lines} lines, {count.needed} needed, '
                   f'{count.marked} for other hosts or programs, '
