@@ -7,14 +7,12 @@ const struct limit_row limit_rows[LIMIT_ROWS] = {
 #define LIMIT(key, def, min, max, unit, reason)                                \
 	{#key, def, min, max, LIMIT_##unit, reason},
 #include "base/limits.def"
-#undef LIMIT
 };
 
 /* Where each row's value stands in struct limits. */
 static const size_t offsets[LIMIT_ROWS] = {
 #define LIMIT(key, def, min, max, unit, reason) offsetof(struct limits, key),
 #include "base/limits.def"
-#undef LIMIT
 };
 
 uint64_t

@@ -12,7 +12,6 @@ enum limit_unit { LIMIT_MS, LIMIT_BYTES, LIMIT_COUNT };
 struct limits {
 #define LIMIT(key, def, min, max, unit, reason) uint64_t key;
 #include "base/limits.def"
-#undef LIMIT
 };
 
 struct limit_row {
@@ -27,7 +26,6 @@ enum {
 	LIMIT_ROWS = 0
 #include "base/limits.def"
 };
-#undef LIMIT
 
 extern const struct limit_row limit_rows[LIMIT_ROWS];
 

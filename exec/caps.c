@@ -23,7 +23,6 @@ static const struct {
 } rows[] = {
 #define EXEC_CAP(name, when, reason) {CAP_##name, when, reason},
 #include "privsep/exec_caps.def"
-#undef EXEC_CAP
 };
 
 static bool

@@ -37,17 +37,6 @@ put_methods(void)
 	put_word("params");
 #include "net/methods.def"
 }
-#undef METHOD
-#undef STRUCT
-#undef OBJECT
-#undef MAP
-#undef LIST
-#undef ARRAY
-#undef BASE64
-#undef UINT
-#undef TRUE_BOOL
-#undef BOOL
-#undef STRING
 
 /* A record begins with its type, a little-endian u32. */
 static void

@@ -514,11 +514,6 @@ send_any(struct helper *h, enum msg_type type, struct reader *r)
 		fields sent = channel_send_##name(h->channel, &m, fds, count); \
 	} break;
 #include "privsep/msg.def"
-#undef MSG
-#undef BLOB
-#undef STRING
-#undef U64
-#undef U32
 	case MSG_NONE:
 	case MSG_TYPES:
 		break;

@@ -86,11 +86,6 @@ check_bounds(const struct msg *m)
 		fields                                                         \
 	} break;
 #include "privsep/msg.def"
-#undef MSG
-#undef BLOB
-#undef STRING
-#undef U64
-#undef U32
 	case MSG_NONE:
 	case MSG_TYPES:
 		abort();
@@ -241,11 +236,6 @@ put_fresh(struct buf *out, uint64_t *random)
 		fields                                                         \
 	} break;
 #include "privsep/msg.def"
-#undef MSG
-#undef BLOB
-#undef STRING
-#undef U64
-#undef U32
 	case MSG_NONE:
 	case MSG_TYPES:
 		break;

@@ -88,17 +88,6 @@ check_list(const struct param_list *l, uint64_t bound, size_t strings)
 	}
 #define METHOD(name, wire, family, origin, params) STRUCT(name, params)
 #include "net/methods.def"
-#undef METHOD
-#undef STRUCT
-#undef OBJECT
-#undef MAP
-#undef LIST
-#undef ARRAY
-#undef BASE64
-#undef UINT
-#undef TRUE_BOOL
-#undef BOOL
-#undef STRING
 
 /* Decode object by the rows called name. */
 static bool
@@ -111,8 +100,6 @@ decode_as(const char *name, const json_t *object, bool strict)
 	if (strcmp(name, wire) == 0)                                           \
 		return decode_##n(object, strict);
 #include "net/methods.def"
-#undef METHOD
-#undef STRUCT
 	return false;
 }
 

@@ -319,16 +319,6 @@ decode_array(json_t *v, const char *wire, json_t **out, struct err *e)
 	}
 #define METHOD(name, wire, family, extension, params) STRUCT(name, params)
 #include "net/methods.def"
-#undef STRUCT
-#undef OBJECT
-#undef MAP
-#undef LIST
-#undef ARRAY
-#undef BASE64
-#undef UINT
-#undef TRUE_BOOL
-#undef BOOL
-#undef STRING
 
 /* The rows as statements that release what decoding made. */
 #define STRING(n, wire, need, bound, help)
@@ -346,9 +336,8 @@ decode_array(json_t *v, const char *wire, json_t **out, struct err *e)
 		(void)p;                                                       \
 		params                                                         \
 	}
+#define METHOD(name, wire, family, extension, params) STRUCT(name, params)
 #include "net/methods.def"
-#undef METHOD
-#undef STRUCT
 
 /* Whether the lifecycle allows methods of family now; else the error is sent.
  */
@@ -394,7 +383,6 @@ lifecycle_allows(struct connection *c, const struct rpc_id *id,
 		params_##name##_done(&p);                                      \
 	}
 #include "net/methods.def"
-#undef METHOD
 
 static const struct {
 	const char *wire;
@@ -403,11 +391,10 @@ static const struct {
 	void (*call)(struct connection *c, const struct rpc_id *id,
 	    const json_t *object);
 } methods[] = {
+#define STRUCT(name, params)
 #define METHOD(name, wire, family, extension, params)                          \
 	{wire, extension, FAMILY_##family, call_##name},
 #include "net/methods.def"
-#undef METHOD
-#undef STRUCT
 };
 
 /* environment/status and its like ignore their params whatever they are. */

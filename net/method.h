@@ -55,17 +55,6 @@ struct param_list {
 	void on_##name(struct connection *c, const struct rpc_id *id,          \
 	    struct params_##name *p);
 #include "net/methods.def"
-#undef METHOD
-#undef STRUCT
-#undef OBJECT
-#undef MAP
-#undef LIST
-#undef ARRAY
-#undef BASE64
-#undef UINT
-#undef TRUE_BOOL
-#undef BOOL
-#undef STRING
 
 /* Decode, check the lifecycle and call the handler, or answer with the error.
  * params may be NULL. */
@@ -89,7 +78,5 @@ struct decoding {
 	void params_##name##_done(struct params_##name *p);
 #define METHOD(name, wire, family, extension, params) STRUCT(name, params)
 #include "net/methods.def"
-#undef METHOD
-#undef STRUCT
 
 #endif

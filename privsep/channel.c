@@ -291,4 +291,3 @@ channel_send(struct channel *c, enum msg_type type, const void *body,
 		return channel_send(c, MSG_##NAME, m, fds, count);             \
 	}
 #include "privsep/msg.def"
-#undef MSG

@@ -48,7 +48,6 @@ must_use int channel_recv(struct channel *c, struct msg *m, struct err *e);
 	must_use int channel_send_##name(struct channel *c,                    \
 	    const struct msg_##name *m, const int *fds, size_t count);
 #include "privsep/msg.def"
-#undef MSG
 
 /* Whether so much is queued that what can be refused should be: the rest of the
  * queue is for what must arrive. */

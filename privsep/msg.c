@@ -19,7 +19,6 @@ static const struct msg_row rows[MSG_TYPES] = {
 	    .fds_min = lo,                                                     \
 	    .fds_max = hi},
 #include "privsep/msg.def"
-#undef MSG
 };
 
 const struct msg_row *
@@ -107,11 +106,6 @@ msg_pack(enum msg_type type, const void *body, struct buf *record, int *blob_fd)
 		fields                                                         \
 	} break;
 #include "privsep/msg.def"
-#undef MSG
-#undef BLOB
-#undef STRING
-#undef U64
-#undef U32
 	case MSG_NONE:
 	case MSG_TYPES:
 		r = -EINVAL;
@@ -227,11 +221,6 @@ unpack_fields(struct reader *r, struct msg *m, struct err *e)
 		fields                                                         \
 	} break;
 #include "privsep/msg.def"
-#undef MSG
-#undef BLOB
-#undef STRING
-#undef U64
-#undef U32
 	case MSG_NONE:
 	case MSG_TYPES:
 		rc = err_set(e, EPROTO, "no such message");

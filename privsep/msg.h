@@ -19,7 +19,6 @@ enum msg_type {
 #include "privsep/msg.def"
 	MSG_TYPES
 };
-#undef MSG
 
 #define U32(n)	       uint32_t n;
 #define U64(n)	       uint64_t n;
@@ -30,11 +29,6 @@ enum msg_type {
 		fields                                                         \
 	};
 #include "privsep/msg.def"
-#undef MSG
-#undef BLOB
-#undef STRING
-#undef U64
-#undef U32
 
 /*
  * A received message. Strings are borrowed from the record and stay valid
@@ -47,7 +41,6 @@ struct msg {
 #define MSG(NAME, name, from, to, fds_min, fds_max, fields)                    \
 	struct msg_##name name;
 #include "privsep/msg.def"
-#undef MSG
 	} u;
 	int fds[CHANNEL_FDS_MAX];
 	size_t fd_count;

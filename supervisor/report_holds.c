@@ -18,7 +18,6 @@ static const struct {
 } exec_caps[] = {
 #define EXEC_CAP(name, when, reason) {"CAP_" #name, when, reason},
 #include "privsep/exec_caps.def"
-#undef EXEC_CAP
 };
 
 static void

@@ -14,7 +14,6 @@ union body {
 #define MSG(NAME, name, from, to, fds_min, fds_max, fields)                    \
 	struct msg_##name name;
 #include "privsep/msg.def"
-#undef MSG
 };
 
 /* As long as the longest string or blob, and a byte more. */
@@ -29,11 +28,6 @@ union longest {
 		fields                                                         \
 	} name;
 #include "privsep/msg.def"
-#undef MSG
-#undef BLOB
-#undef STRING
-#undef U64
-#undef U32
 };
 
 static uint8_t *filler;
@@ -79,11 +73,6 @@ body_fill(enum msg_type type, union body *b, uint32_t seed, size_t string_len)
 		fields                                                         \
 	} break;
 #include "privsep/msg.def"
-#undef MSG
-#undef BLOB
-#undef STRING
-#undef U64
-#undef U32
 	case MSG_NONE:
 	case MSG_TYPES:
 		break;
@@ -108,11 +97,6 @@ body_is(const struct msg *got, const union body *want)
 		fields                                                         \
 	} break;
 #include "privsep/msg.def"
-#undef MSG
-#undef BLOB
-#undef STRING
-#undef U64
-#undef U32
 	case MSG_NONE:
 	case MSG_TYPES:
 		return false;
