@@ -4,9 +4,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/attach_pipe.h"
 #include "cli/client.h"
 
@@ -23,15 +23,6 @@ struct attach_app {
 	int watch_fd; /* borrowed */
 	int timeout_ms;
 };
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* --- the connection ----------------------------------------------------- */
 
@@ -124,12 +115,12 @@ static int
 await(struct attach_app *a, const char *method, struct message *m,
     struct err *e)
 {
-	int64_t deadline = now_ms() + a->timeout_ms;
+	int64_t deadline = clock_ms() + a->timeout_ms;
 	struct pollfd end = {.fd = a->watch_fd, .events = POLLIN};
 	int r;
 
 	for (;;) {
-		int64_t left = deadline - now_ms();
+		int64_t left = deadline - clock_ms();
 
 		r = look(a, m, e);
 		if (r != 0)

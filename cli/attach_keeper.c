@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "cli/attach_record.h"
 #include "cli/attach_server.h"
 #include "cli/command.h"
@@ -40,15 +40,6 @@ struct keeper {
 	int64_t idle_at_ms; /* since when nobody holds a lease; 0: they do */
 	bool done;
 };
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* --- peers -------------------------------------------------------------- */
 
@@ -272,7 +263,7 @@ until_stop(struct keeper *k, int64_t now)
 static int
 decide(struct keeper *k)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms();
 	unsigned int holders = count(k, PEER_HOLDING);
 
 	if (holders > 0)

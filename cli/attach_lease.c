@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/sha256.h"
 #include "cli/attach_keeper.h"
 #include "cli/attach_record.h"
@@ -22,15 +22,6 @@
 /* Bytes of the server's command line. */
 #define SERVER_ARGS_MAX (256u * 1024u)
 #define SERVER_ARGC_MAX 1024
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 void
 attach_lease_key(const char *runtime_id, char key[ATTACH_KEY_SIZE])
@@ -206,7 +197,7 @@ static int
 wait_readable(int fd, int end_fd, int64_t deadline)
 {
 	struct pollfd slots[] = {{fd, POLLIN, 0}, {end_fd, POLLIN, 0}};
-	int64_t left = deadline - now_ms();
+	int64_t left = deadline - clock_ms();
 
 	if (poll(slots, 2, left > 0 ? (int)left : 0) < 1)
 		return -ETIMEDOUT;
@@ -276,7 +267,7 @@ attach_lease_open(struct attach_lease *l, const struct attach_lease_opts *o,
     struct err *e)
 {
 	char key[ATTACH_KEY_SIZE], digest[SHA256_HEX_SIZE];
-	int64_t deadline = now_ms() + o->timeout_ms;
+	int64_t deadline = clock_ms() + o->timeout_ms;
 	struct attach_lease got = {.fd = -1};
 	scoped_fd dir_fd = -1;
 	int r = attach_runtime_open(&dir_fd, e);
@@ -323,7 +314,7 @@ attach_lease_read(struct attach_lease *l, struct err *e)
 void
 attach_lease_release(struct attach_lease *l)
 {
-	int64_t deadline = now_ms() + RELEASE_MS;
+	int64_t deadline = clock_ms() + RELEASE_MS;
 	struct err e;
 	int r = 0;
 

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 
 /* Between signs of life while nothing is read, so that neither the
  * server nor a proxy takes a connection for dead whose user has stopped the
@@ -52,15 +52,6 @@ struct client {
 	lws_sorted_usec_list_t timer;
 	struct err reason; /* why the connection was lost */
 };
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void
 client_lose(struct client *c, int code, const char *reason, size_t len)
@@ -149,7 +140,7 @@ on_writable(struct client *c)
 		lws_close_reason(c->wsi, LWS_CLOSE_STATUS_NORMAL, NULL, 0);
 		return -1;
 	}
-	c->last_sent_ms = now_ms();
+	c->last_sent_ms = clock_ms();
 	if (frame == NULL) {
 		if (!c->heartbeat)
 			return 0;
@@ -318,12 +309,12 @@ static int
 connect_wait(struct client *c, const struct client_opts *o, struct err *e)
 {
 	const struct url *url = o->url;
-	int64_t deadline = now_ms() + c->timeout_ms;
+	int64_t deadline = clock_ms() + c->timeout_ms;
 
-	while (c->state == CLIENT_CONNECTING && now_ms() < deadline) {
+	while (c->state == CLIENT_CONNECTING && clock_ms() < deadline) {
 		if (o->watch_ends && is_readable(o->watch_fd))
 			return err_set(e, EINTR, "asked to end");
-		client_wait(c, (int)(deadline - now_ms()));
+		client_wait(c, (int)(deadline - clock_ms()));
 	}
 	if (c->state == CLIENT_OPEN)
 		return 0;
@@ -366,15 +357,15 @@ client_open(const struct client_opts *o, struct client **out, struct err *e)
 static void
 close_orderly(struct client *c)
 {
-	int64_t deadline = now_ms() + CLOSE_MS;
+	int64_t deadline = clock_ms() + CLOSE_MS;
 
 	c->state = CLIENT_CLOSING;
 	/* The answer to a close frame must be read. */
 	json_array_clear(c->inbox);
 	set_reading(c);
 	(void)lws_callback_on_writable(c->wsi);
-	while (c->state == CLIENT_CLOSING && now_ms() < deadline)
-		client_wait(c, (int)(deadline - now_ms()));
+	while (c->state == CLIENT_CLOSING && clock_ms() < deadline)
+		client_wait(c, (int)(deadline - clock_ms()));
 }
 
 void
@@ -484,14 +475,14 @@ int
 client_call(struct client *c, const char *method, json_t *params,
     json_t **result, json_t **error, struct err *e)
 {
-	int64_t deadline = now_ms() + c->timeout_ms;
+	int64_t deadline = clock_ms() + c->timeout_ms;
 	int r = client_send(c, method, params, &c->awaited, e);
 	json_t *answer;
 
 	if (r < 0)
 		return r;
-	while (c->answer == NULL && c->wsi != NULL && now_ms() < deadline)
-		client_wait(c, (int)(deadline - now_ms()));
+	while (c->answer == NULL && c->wsi != NULL && clock_ms() < deadline)
+		client_wait(c, (int)(deadline - clock_ms()));
 	answer = c->answer;
 	c->answer = NULL;
 	c->awaited = 0;
@@ -520,13 +511,13 @@ on_timer(lws_sorted_usec_list_t *timer)
 static int
 heartbeat_timeout(struct client *c, int timeout_ms)
 {
-	int64_t due = c->last_sent_ms + HEARTBEAT_MS - now_ms();
+	int64_t due = c->last_sent_ms + HEARTBEAT_MS - clock_ms();
 
 	if (c->reading || c->wsi == NULL || c->state != CLIENT_OPEN)
 		return timeout_ms;
 	if (due <= 0) {
 		c->heartbeat = true;
-		c->last_sent_ms = now_ms();
+		c->last_sent_ms = clock_ms();
 		(void)lws_callback_on_writable(c->wsi);
 		due = HEARTBEAT_MS;
 	}

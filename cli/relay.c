@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <time.h>
 
 #include "base/base64.h"
+#include "base/clock.h"
 #include "cli/outlet.h"
 
 /* Bytes of one process/write, and how many may wait for their answer. */
@@ -47,15 +47,6 @@ struct relay {
 	uint8_t input[WRITE_SIZE];
 	char encoded[(WRITE_SIZE + 2) / 3 * 4]; /* the same in base64 */
 };
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* Have w in the epoll set exactly while it is wanted: a hang-up is reported
  * even when no event is asked for. */
@@ -211,7 +202,7 @@ terminate(struct relay *r, int status, struct err *e)
 		return 0;
 	}
 	r->status = status;
-	r->leave_at_ms = now_ms() + TERMINATE_MS;
+	r->leave_at_ms = clock_ms() + TERMINATE_MS;
 	return client_send(r->o->client, "process/terminate", process_params(r),
 	    &r->terminate_id, e);
 }
@@ -379,7 +370,7 @@ take_messages(struct relay *r, struct err *e)
 static int
 wait_timeout(const struct relay *r)
 {
-	int64_t left = r->leave_at_ms - now_ms();
+	int64_t left = r->leave_at_ms - clock_ms();
 
 	if (r->watches[WATCH_STDIN].always && wants_stdin(r))
 		return 0;
@@ -391,7 +382,8 @@ wait_timeout(const struct relay *r)
 static bool
 is_done(const struct relay *r)
 {
-	if (r->leaving || (r->terminate_id != 0 && now_ms() >= r->leave_at_ms))
+	if (r->leaving ||
+	    (r->terminate_id != 0 && clock_ms() >= r->leave_at_ms))
 		return true;
 	return r->exited && r->closed && outlet_is_empty(&r->out) &&
 	       outlet_is_empty(&r->err);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "exec/backend_job.h"
 #include "exec/executor_env.h"
@@ -185,7 +186,7 @@ backend_command_run(struct executor *x, struct job *j, enum command which)
 		return false;
 	}
 	l->command_of = j;
-	l->deadline_ms = executor_now_ms() + (int64_t)c->limits.backend_timeout;
+	l->deadline_ms = clock_ms() + (int64_t)c->limits.backend_timeout;
 	l->number = which;
 	x->command_count++;
 	j->session->command_count++;

@@ -7,20 +7,11 @@
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "exec/executor_backend.h"
 #include "exec/executor_limits.h"
-
-int64_t
-executor_now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 struct peer *
 executor_peer(const struct executor *x, struct generation generation)
@@ -149,7 +140,7 @@ stop(struct executor *x, uint32_t timeout_ms)
 	if (x->stopping)
 		return;
 	x->stopping = true;
-	x->stop_deadline_ms = executor_now_ms() + timeout_ms;
+	x->stop_deadline_ms = clock_ms() + timeout_ms;
 	x->stop_leases = x->lease_count;
 	while (!LIST_EMPTY(&x->peers))
 		peer_end(x, LIST_FIRST(&x->peers));
@@ -248,7 +239,7 @@ earlier(int64_t *at, int64_t candidate)
 static int
 next_timeout(struct executor *x)
 {
-	int64_t now = executor_now_ms(), due = -1;
+	int64_t now = clock_ms(), due = -1;
 
 	earlier(&due, executor_session_deadlines(x, now));
 	earlier(&due, executor_placeholder_deadline(x, now));

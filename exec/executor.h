@@ -72,9 +72,6 @@ must_use int executor_run(struct exec_config *config, const struct probe *probe,
 
 /* --- between the parts of the executor ---------------------------------- */
 
-/* Milliseconds of the monotonic clock. */
-int64_t executor_now_ms(void);
-
 /* NULL if it has gone, or could not be told something: then it hears no more
  * and ends with this turn of the loop. */
 struct peer *executor_peer(const struct executor *x,

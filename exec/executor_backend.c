@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "exec/backend_job.h"
 #include "exec/executor_env.h"
@@ -142,7 +143,7 @@ go_on(struct job *j, enum command which, bool failed)
 	if (failed)
 		lease_kill(j->lease);
 	else
-		j->lease->deadline_ms = executor_now_ms() + TERMINATE_GRACE_MS;
+		j->lease->deadline_ms = clock_ms() + TERMINATE_GRACE_MS;
 }
 
 void

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "exec/executor_backend.h"
 
@@ -83,9 +84,9 @@ executor_limits_start(struct executor *x, struct lease *l,
 	l->group = entry->own;
 	l->refused_forks = entry->refused_forks;
 	if (program && wall > 0)
-		l->deadline_ms = executor_now_ms() + (int64_t)wall;
+		l->deadline_ms = clock_ms() + (int64_t)wall;
 	if (program && cgroup_has_members(x->cgroups) && cpu > 0)
-		l->cpu_check_ms = executor_now_ms() + shortest(cpu);
+		l->cpu_check_ms = clock_ms() + shortest(cpu);
 }
 
 static void

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "exec/executor.h"
 
@@ -54,7 +55,7 @@ start_removal(struct executor *x)
 	}
 	x->removing = true;
 	x->remover_deadline_ms =
-	    executor_now_ms() + (int64_t)x->config->limits.fs_deadline;
+	    clock_ms() + (int64_t)x->config->limits.fs_deadline;
 	x->remover =
 	    (struct source){.fd = pidfd, .ready = remover_ready, .owner = x};
 	r = source_watch(x->epfd, &x->remover, EPOLLIN);

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "exec/executor_backend.h"
 #include "exec/executor_limits.h"
@@ -184,7 +185,7 @@ start_helper(struct executor *x, struct session *s)
 	r = template_begin(s->config, ids, &s->helper.fd, &s->helper_socket);
 	if (r < 0)
 		return r;
-	s->deadline_ms = executor_now_ms() + HELPER_TIMEOUT_MS;
+	s->deadline_ms = clock_ms() + HELPER_TIMEOUT_MS;
 	s->helper.ready = helper_ready;
 	x->opening++;
 	r = source_watch(x->epfd, &s->helper, EPOLLIN);

@@ -1,13 +1,14 @@
 /* Sockets that the host has made since a session began: the next start of the
  * session covers them, for itself and for those after it. What is own is the
  * same for all sessions of a server, whichever configuration they have. */
+#include "base/clock.h"
 #include "base/log.h"
 #include "exec/executor.h"
 
 void
 executor_sockets_open(struct executor *x, struct session *s)
 {
-	int r = sockets_refresh(&x->sockets, s->config, executor_now_ms());
+	int r = sockets_refresh(&x->sockets, s->config, clock_ms());
 
 	/* Then they count as new at the first start, which refuses. */
 	if (r < 0)
@@ -36,7 +37,7 @@ executor_sockets_for(struct executor *x, const struct session *s,
 	*out = NULL;
 	if (!is_covered(s, set) || from->ns[TEMPLATE_MNT] < 0)
 		return 0;
-	r = sockets_refresh(&x->sockets, s->config, executor_now_ms());
+	r = sockets_refresh(&x->sockets, s->config, clock_ms());
 	return r < 0 ? r : sockets_after(&x->sockets, s->sockets[set], out);
 }
 

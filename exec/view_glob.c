@@ -9,8 +9,8 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "exec/view_find.h"
 #include "exec/view_pin.h"
@@ -38,15 +38,6 @@ struct walk {
 	char path[PATH_LEN_MAX];   /* of the entry that was taken last */
 	struct worker_dents dents; /* of the deepest level */
 };
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 #define OPEN_READ (O_RDONLY | O_DIRECTORY)
 
@@ -287,7 +278,7 @@ visit(struct walk *w, const struct worker_dent *entry)
 	if (++w->entries > GLOB_ENTRIES_MAX)
 		return -E2BIG;
 	/* Each time: one comparison may take as long as many files. */
-	if (now_ms() > w->end_ms)
+	if (clock_ms() > w->end_ms)
 		return -ETIMEDOUT;
 	if (!set_path(w, entry->name))
 		return -E2BIG;
@@ -391,7 +382,7 @@ view_plan_globs(struct view_plan *v)
 	if (w == MAP_FAILED)
 		return -errno;
 	w->view = v;
-	w->end_ms = now_ms() + GLOB_TIME_MAX_MS;
+	w->end_ms = clock_ms() + GLOB_TIME_MAX_MS;
 	for (size_t i = 0; i < plan->glob_count && r == 0; i++) {
 		w->glob = &plan->globs[i];
 		r = expand(w);

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "exec/worker_path.h"
 #include "privsep/pack.h"
 
@@ -37,15 +37,6 @@ struct watch {
 	size_t count; /* missing ones, then perhaps the present one */
 	struct watched paths[];
 };
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static uint32_t
 hash(const char *s)
@@ -268,7 +259,7 @@ worker_watch_add(struct worker_watches *ws, uint32_t number,
 	}
 	if (ws->count == 0) {
 		ws->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-		ws->checked_ms = now_ms();
+		ws->checked_ms = clock_ms();
 	}
 	ws->items[i] = w;
 	ws->count++;
@@ -293,7 +284,7 @@ worker_watch_timeout(const struct worker_watches *ws)
 
 	if (ws->count == 0)
 		return -1;
-	left = ws->checked_ms + RECHECK_MS - now_ms();
+	left = ws->checked_ms + RECHECK_MS - clock_ms();
 	return left < 0 ? 0 : (int)left;
 }
 
@@ -341,7 +332,7 @@ worker_watch_read(struct worker_watches *ws)
 	}
 	if (worker_watch_timeout(ws) == 0) {
 		mark(ws, NULL);
-		ws->checked_ms = now_ms();
+		ws->checked_ms = clock_ms();
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "http/fields.h"
 #include "privsep/pack.h"
@@ -195,7 +196,7 @@ take_request(struct exchange *x, const struct msg_http_request *m)
 static void
 set_deadline(struct exchange *x, uint64_t timeout_ms)
 {
-	int64_t now = loop_now_ms();
+	int64_t now = clock_ms();
 
 	if (timeout_ms < (uint64_t)(INT64_MAX - now))
 		x->deadline_ms = now + (int64_t)timeout_ms;

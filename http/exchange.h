@@ -21,7 +21,7 @@ struct exchange {
 	struct service *service;
 	uint32_t number;
 	uint32_t flags;	     /* enum http_flag */
-	int64_t deadline_ms; /* of loop_now_ms; INT64_MAX: none */
+	int64_t deadline_ms; /* of clock_ms; INT64_MAX: none */
 
 	/* What the client asked, as the present hop has it */
 	char *method;	   /* owned */

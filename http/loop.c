@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
-#include <time.h>
 
 int
 source_watch(int epfd, struct source *s, uint32_t events)
@@ -32,13 +31,4 @@ loop_turn(int epfd, int timeout_ms)
 	s = ev.data.ptr;
 	s->fn(s, ev.events);
 	return 0;
-}
-
-int64_t
-loop_now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }

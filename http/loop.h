@@ -28,7 +28,4 @@ must_use int source_watch(int epfd, struct source *s, uint32_t events);
  */
 must_use int loop_turn(int epfd, int timeout_ms);
 
-/* Milliseconds of a clock that only moves forward. */
-int64_t loop_now_ms(void);
-
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "http/exchange.h"
 #include "http/url.h"
@@ -72,8 +73,7 @@ on_timer(CURLM *multi, long timeout_ms, void *arg)
 	struct service *s = arg;
 
 	(void)multi;
-	s->curl_due_ms =
-	    timeout_ms < 0 ? INT64_MAX : loop_now_ms() + timeout_ms;
+	s->curl_due_ms = timeout_ms < 0 ? INT64_MAX : clock_ms() + timeout_ms;
 	return 0;
 }
 
@@ -261,7 +261,7 @@ next_due_ms(const struct service *s)
 static int
 timeout_ms(const struct service *s)
 {
-	int64_t now = loop_now_ms(), due = next_due_ms(s);
+	int64_t now = clock_ms(), due = next_due_ms(s);
 	int64_t left = due > now ? due - now : 0;
 	int names = resolver_timeout_ms(s->resolver);
 
@@ -273,7 +273,7 @@ timeout_ms(const struct service *s)
 static void
 expire(struct service *s)
 {
-	int64_t now = loop_now_ms();
+	int64_t now = clock_ms();
 	struct exchange *x, *next;
 
 	for (x = TAILQ_FIRST(&s->exchanges); x != NULL; x = next) {
@@ -292,7 +292,7 @@ turn(struct service *s)
 
 	if (r == 0)
 		r = loop_turn(s->epfd, timeout_ms(s));
-	if (s->curl_due_ms <= loop_now_ms()) {
+	if (s->curl_due_ms <= clock_ms()) {
 		s->curl_due_ms = INT64_MAX;
 		(void)curl_multi_socket_action(s->multi, CURL_SOCKET_TIMEOUT, 0,
 		    &running);

@@ -1,6 +1,6 @@
 #include "net/timer.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 static void
 fired(lws_sorted_usec_list_t *sul)
@@ -27,8 +27,5 @@ timer_clear(struct timer *t)
 uint64_t
 timer_now_ms(void)
 {
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	return (uint64_t)clock_ms();
 }

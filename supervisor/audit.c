@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "privsep/pack.h"
 
@@ -221,15 +222,6 @@ is_noteworthy(struct bytes event)
 	return false;
 }
 
-static uint64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 int
 audit_write(struct audit *a, enum role role, struct bytes event,
     struct bytes pairs, struct err *e)
@@ -252,7 +244,7 @@ audit_write(struct audit *a, enum role role, struct bytes event,
 	}
 	if (!audit_begun_end(a->begun, role, event, pairs) &&
 	    !audit_rate_take(a->rate, role, audit_find(pairs, "session"),
-		now_ms(), &dropped))
+		(uint64_t)clock_ms(), &dropped))
 		return 0;
 	audit_begun_add(a->begun, role, event, pairs);
 	if (r == 0 && dropped > 0)

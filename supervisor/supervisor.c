@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "supervisor/audit_event.h"
 #include "supervisor/confine.h"
 #include "supervisor/crashes.h"
@@ -53,10 +53,7 @@ struct supervisor {
 static uint64_t
 now_ms(void)
 {
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return (uint64_t)clock_ms();
 }
 
 /* --- the end ------------------------------------------------------------ */
