@@ -6,11 +6,12 @@
  * Asserts that an accepted message is from and to whom its row says, has as
  * many descriptors as that allows and strings within their bounds, that it
  * packs to the record that it came from (one that came with a blob in a memfd:
- * to one that unpacks to the same), that the channel passes it on unchanged,
+ * to one that unpacks to the same) and with a string past its bound not at all,
  * and that no descriptor is left open whatever came.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -21,6 +22,15 @@
 
 #define FDS_MAX (CHANNEL_FDS_MAX + 2)
 
+/* What does not fit into a record, and not into every blob. */
+static struct bytes
+far_too_long(void)
+{
+	static uint8_t bytes[2 * CHANNEL_RECORD_MAX];
+
+	return (struct bytes){.data = bytes, .len = sizeof bytes};
+}
+
 /* A descriptor of one of the kinds that may turn up. */
 static int
 make_fd(uint8_t kind, struct bytes record)
@@ -29,7 +39,7 @@ make_fd(uint8_t kind, struct bytes record)
 
 	switch (kind % 5) {
 	case 0:
-		return msg_sealed_memfd(record);
+		return msg_sealed_memfd(kind > 240 ? far_too_long() : record);
 	case 1:
 		fd = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 		assert(fd >= 0 && write(fd, "abc", 3) == 3);
@@ -92,6 +102,46 @@ check_bounds(const struct msg *m)
 	}
 }
 
+/* With one string or blob past its bound m does not pack. */
+static void
+check_refused(struct msg *m)
+{
+	scoped_buf packed;
+	int blob = -1;
+
+	buf_init(&packed, CHANNEL_RECORD_MAX);
+	assert(msg_pack(MSG_NONE, NULL, &packed, &blob) == -EINVAL);
+	switch (m->type) {
+#define U32(n)
+#define U64(n)
+#define STRING(n, max)                                                         \
+	{                                                                      \
+		size_t len = b->n.len;                                         \
+                                                                               \
+		b->n.len = (size_t)(max) + 1;                                  \
+		assert(msg_pack(m->type, b, &packed, &blob) == -EMSGSIZE);     \
+		assert(packed.len == 0 && blob == -1);                         \
+		b->n.len = len;                                                \
+	}
+#define BLOB(n, max) STRING(n, max)
+#define MSG(NAME, name, from, to, lo, hi, fields)                              \
+	case MSG_##NAME: {                                                     \
+		struct msg_##name *b = &m->u.name;                             \
+		(void)b;                                                       \
+		fields                                                         \
+	} break;
+#include "privsep/msg.def"
+#undef MSG
+#undef BLOB
+#undef STRING
+#undef U64
+#undef U32
+	case MSG_NONE:
+	case MSG_TYPES:
+		abort();
+	}
+}
+
 static void
 check_again(const struct msg *m, struct bytes record, enum role from,
     enum role to)
@@ -115,6 +165,14 @@ check_again(const struct msg *m, struct bytes record, enum role from,
 	       0);
 	assert(got.type == m->type && got.fd_count == m->fd_count);
 	check_bounds(&got);
+	check_refused(&got);
+	if (got.fd_count > 0) {
+		int fd = msg_take_fd(&got, 0);
+
+		assert(fd >= 0 && msg_take_fd(&got, 0) == -1);
+		(void)close(fd);
+	}
+	assert(msg_take_fd(&got, got.fd_count) == -1);
 	msg_done(&got);
 }
 
