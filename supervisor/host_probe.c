@@ -64,8 +64,11 @@ receive(struct probing *p, struct role_process *exec, struct err *e)
 static int
 ask(struct probing *p, struct err *e)
 {
+	/* Nobody asks a backend here. */
+	enum isolation isolation = ISOLATION_NO;
 	const struct server server = {.config = p->config,
 	    .workspaces = &p->workspaces,
+	    .isolation = &isolation,
 	    .exec = &p->exec,
 	    .null_fd = p->null_fd,
 	    .probe = true};
