@@ -81,16 +81,26 @@ one_end(struct one *k)
 	fd_close(&k->event);
 }
 
+/* A bare one takes its orders, and ends with its socket. */
+static bool
+is_at_its_end(const struct one *k)
+{
+	struct control c;
+	ssize_t n;
+
+	do
+		n = recv(k->control, &c, sizeof c, MSG_DONTWAIT);
+	while (n > 0);
+	return n == 0;
+}
+
 void
 kin_reap(void)
 {
 	for (size_t i = 0; i < kin.count; i++) {
 		struct one *k = &kin.all[i];
-		char byte;
 
-		/* A bare one ends with its socket. */
-		if (k->bare && k->control >= 0 &&
-		    recv(k->control, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+		if (k->bare && k->control >= 0 && is_at_its_end(k))
 			k->killed = true;
 		if (k->killed)
 			one_end(k);
