@@ -150,7 +150,9 @@ base64_refuses_and_names_the_offset(void **state)
 	    {"AAAA==", 4},
 	    {"AAAAA=", 5},
 	    {"AB==", 1}, /* bits that no byte holds */
+	    {"AI==", 1},
 	    {"AAB=", 2},
+	    {"AAC=", 2},
 	    {"Zh==", 1},
 	    {"Zm9=", 2},
 	    {"AA A", 2}, /* blanks are not skipped */

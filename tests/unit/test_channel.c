@@ -196,6 +196,41 @@ queued_bytes_are_bounded(void **state)
 	part(&j);
 }
 
+/* Read all that was sent to exec, and what is queued for it. */
+static void
+drain(struct joined *j)
+{
+	struct err e;
+	struct msg m;
+
+	do {
+		assert_int_equal(channel_flush(j->net), 0);
+		while (channel_recv(j->exec, &m, &e) == 1)
+			msg_done(&m);
+	} while (channel_pending(j->net));
+}
+
+static void
+what_was_sent_makes_room_again(void **state)
+{
+	static const uint8_t spec[CHANNEL_INLINE_MAX] = {0};
+	const struct msg_process_start sent = {.spec = {spec, sizeof spec}};
+	struct joined j = join();
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		size_t count = 0;
+
+		while (channel_send_process_start(j.net, &sent, NULL, 0) == 0)
+			count++;
+		assert_true(count >= CHANNEL_BYTES_MAX / CHANNEL_RECORD_MAX);
+		assert_true(channel_crowded(j.net));
+		drain(&j);
+		assert_false(channel_crowded(j.net));
+	}
+	part(&j);
+}
+
 static void
 queued_descriptors_are_closed_with_the_channel(void **state)
 {
@@ -412,6 +447,7 @@ main(void)
 	    cmocka_unit_test(records_queue_while_the_peer_does_not_read),
 	    cmocka_unit_test(a_full_queue_refuses_and_keeps_no_descriptor),
 	    cmocka_unit_test(queued_bytes_are_bounded),
+	    cmocka_unit_test(what_was_sent_makes_room_again),
 	    cmocka_unit_test(queued_descriptors_are_closed_with_the_channel),
 	    cmocka_unit_test(the_end_of_the_peer_is_seen),
 	    cmocka_unit_test(too_many_descriptors_are_refused_and_closed),

@@ -73,6 +73,8 @@ static const struct {
 	PLAN_UNIX_DENY, "tor"},
     {WORKSPACE, false, DECIDE_SANDBOX_RESTRICTED, false, "root=d root=r",
 	PLAN_VIEW_EMPTY, PLAN_UNIX_DENY, "tor"},
+    {WORKSPACE, false, DECIDE_SANDBOX_RESTRICTED, false, "root=r root=d",
+	PLAN_VIEW_EMPTY, PLAN_UNIX_DENY, "tor"},
     {STRICT, false, DECIDE_SANDBOX_RESTRICTED, false, "root=d /ws=r",
 	PLAN_VIEW_MINIMAL, PLAN_UNIX_DENY, "tor"},
 };

@@ -62,6 +62,8 @@ static const struct refused refused[] = {
     {"read: arg0 == 1 & arg1 == 2 # a: b", "1:17: '# caller: reason'"},
     {"read: arg0 & 1 # a: b", "1:16: '==', '!=' or 'in' is wanted"},
     {"read: arg0 & 4 == 3 # a: b", "1:21: the value has bits outside"},
+    {"read: ptr0 & 0xff == 0x100000000 # a: b",
+	"1:34: the value has bits outside"},
     {"read: arg0 & ~(1|2 == 0 # a: b", "1:20: ')' is missing"},
     {"read: arg0 in 1 # a: b", "1:15: '{' is missing"},
     {"read: arg0 in {} # a: b", "1:16: a value is missing"},

@@ -405,6 +405,31 @@ canonical_paths_must_exist(void **state)
 }
 
 static void
+as_many_links_are_followed_as_by_the_kernel(void **state)
+{
+	struct rig *rig = *state;
+	char to[8] = "f", name[8];
+	struct msg m;
+	int fd;
+
+	file_put("f", "");
+	for (int i = 1; i <= 41; i++) {
+		(void)snprintf(name, sizeof name, "l%d", i);
+		assert_int_equal(symlink(to, name), 0);
+		memcpy(to, name, sizeof to);
+	}
+	fd = open("l40", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	(void)close(fd);
+	assert_true(open("l41", O_RDONLY | O_CLOEXEC) < 0 && errno == ELOOP);
+	canonicalize(rig, "l40");
+	rig_answer(rig, MSG_FS_PATH, &m);
+	msg_done(&m);
+	canonicalize(rig, "l41");
+	rig_failed(rig, FS_FAILURE_ERRNO, ELOOP);
+}
+
+static void
 bad_records_end_the_worker(void **state)
 {
 	struct rig *rig = *state;
@@ -449,6 +474,7 @@ main(void)
 	    WORKER_TEST(metadata_refuses_links_on_request),
 	    WORKER_TEST(canonical_paths_are_those_of_realpath),
 	    WORKER_TEST(canonical_paths_must_exist),
+	    WORKER_TEST(as_many_links_are_followed_as_by_the_kernel),
 	    WORKER_TEST(bad_records_end_the_worker),
 	};
 

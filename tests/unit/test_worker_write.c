@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -370,6 +371,36 @@ atomic_writing_replaces_the_file(void **state)
 }
 
 static void
+the_file_of_a_writer_at_work_is_left_alone(void **state)
+{
+	/* What a new "f" is called until it is whole. */
+	const char *beside = ".sallyport-af63db4c8601ead9-0";
+	struct rig *rig = *state;
+
+	for (int named = 0; named < 2; named++) {
+		int fd;
+
+		assert_int_equal(rig_stop(rig), 0);
+		rig->without_nameless = named;
+		rig_start(rig);
+		file_put("f", "old");
+		file_put(beside, "not whole");
+		fd = open(beside, O_RDONLY | O_CLOEXEC);
+		assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+		rig_write_file(rig, "f", "new", true);
+		rig_done(rig);
+		assert_string_equal(file_get("f"), "new");
+		assert_string_equal(file_get(beside), "not whole");
+		/* When its writer is gone it is nobody's. */
+		(void)close(fd);
+		rig_write_file(rig, "f", "newer", true);
+		rig_done(rig);
+		assert_string_equal(file_get("f"), "newer");
+		assert_int_equal(entries_in("."), 1);
+	}
+}
+
+static void
 atomic_writing_works_for_the_longest_name(void **state)
 {
 	struct rig *rig = *state;
@@ -399,6 +430,7 @@ main(void)
 	    WORKER_TEST(want_of_space_leaves_the_old_contents),
 	    WORKER_TEST(a_full_disk_leaves_the_old_contents),
 	    WORKER_TEST(atomic_writing_replaces_the_file),
+	    WORKER_TEST(the_file_of_a_writer_at_work_is_left_alone),
 	    WORKER_TEST(atomic_writing_works_for_the_longest_name),
 	};
 
