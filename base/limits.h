@@ -139,6 +139,10 @@ void limits_init(struct limits *l);
 #define EXEC_FILTER_MAX	    (32u * 1024u)
 /* Of a command of [backend], and of its target. */
 #define BACKEND_TEXT_MAX    4096u
+/* What its command for a file worker may say before that is out of reach. */
+#define FS_LOST_TEXT_MAX    512u
+/* The program of a file worker that is sent to another place. */
+#define WORKER_PROGRAM_MAX  (32u * MIB)
 /* Sockets of the host that its commands may use. */
 #define BACKEND_SOCKETS_MAX 8
 

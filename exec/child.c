@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "exec/child_bridge.h"
 #include "exec/landlock.h"
 #include "exec/raw.h"
 #include "exec/worker_fs.h"
@@ -223,11 +224,25 @@ confine_worker(const struct order *o)
 	return r < 0 ? r : lockdown(&filter_worker);
 }
 
+/* Whether this process is to be a file worker. */
+static bool
+is_worker(const struct order *o)
+{
+	return o->worker_fd >= 0 && !o->bridge;
+}
+
 static int
 step_seccomp(struct child *c)
 {
-	if (c->order->worker_fd >= 0)
+	int part = 0;
+
+	if (is_worker(c->order))
 		return confine_worker(c->order);
+	/* From here on this is the command, and the bridge another process. */
+	if (c->order->bridge)
+		part = child_part(c->order);
+	if (part < 0)
+		return part;
 	/* Everything else was born close-on-exec; this makes it certain. */
 	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
@@ -244,7 +259,7 @@ static int
 step_cwd(struct child *c)
 {
 	/* A worker's paths are all absolute. */
-	if (c->order->worker_fd >= 0)
+	if (is_worker(c->order))
 		return 0;
 	return chdir(c->order->cwd) < 0 ? -errno : 0;
 }
@@ -290,7 +305,7 @@ step_exec(struct child *c)
 
 	/* What exec takes for success is this and then the pipe's end. */
 	raw_status(o->status_fd, STAGE_EXEC, 0);
-	if (o->worker_fd >= 0) {
+	if (is_worker(o)) {
 		(void)close(o->status_fd);
 		_exit(worker_fs_run(o->worker_fd));
 	}

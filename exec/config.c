@@ -253,10 +253,37 @@ config_share_nothing(struct exec_config *c, struct err *e)
 	return r < 0 ? err_set(e, ENOMEM, "config") : 0;
 }
 
-int
-config_take_backend(struct exec_config *c, const struct msg_exec_backend *m,
-    struct err *e)
+/* What file workers elsewhere are: a path there, or a program to be sent. */
+static int
+take_worker(struct backend_config *b, struct msg *msg, struct err *e)
 {
+	const struct msg_exec_backend *m = &msg->u.exec_backend;
+	struct stat st;
+
+	if (m->files > BACKEND_FILES_MAX)
+		return err_set(e, EPROTO, "config: bad backend");
+	b->files = (enum backend_files)m->files;
+	if (b->files == BACKEND_FILES_WORKER) {
+		if (!path_is_canonical(m->worker))
+			return err_set(e, EPROTO, "config: bad backend worker");
+		b->worker = bytes_dup(m->worker);
+		return b->worker == NULL ? err_set(e, ENOMEM, "config") : 0;
+	}
+	if (b->files != BACKEND_FILES_SEND)
+		return 0;
+	b->program_fd = msg_take_fd(msg, 0);
+	if (b->program_fd < 0 || fstat(b->program_fd, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || st.st_size <= 0 ||
+	    st.st_size > (off_t)WORKER_PROGRAM_MAX)
+		return err_set(e, EPROTO, "config: bad backend program");
+	b->program_len = (uint64_t)st.st_size;
+	return 0;
+}
+
+int
+config_take_backend(struct exec_config *c, struct msg *msg, struct err *e)
+{
+	const struct msg_exec_backend *m = &msg->u.exec_backend;
 	struct backend_config *b = &c->backend;
 	const struct {
 		char **out;
@@ -271,6 +298,7 @@ config_take_backend(struct exec_config *c, const struct msg_exec_backend *m,
 	    {&b->inspect, m->inspect, BACKEND_INSPECT_NAMES},
 	};
 	uint32_t used;
+	int r;
 
 	b->target = bytes_dup(m->target);
 	if (b->target == NULL || m->start.len == 0 || m->lost_status > 256 ||
@@ -289,6 +317,9 @@ config_take_backend(struct exec_config *c, const struct msg_exec_backend *m,
 	if (take_paths(m->sockets, b->sockets, BACKEND_SOCKETS_MAX,
 		&b->socket_count, e) < 0)
 		return -EPROTO;
+	r = take_worker(b, msg, e);
+	if (r < 0)
+		return r;
 	b->isolated = m->isolated != 0;
 	b->uid = m->uid;
 	b->gid = m->gid;
@@ -307,6 +338,8 @@ backend_done(struct backend_config *b)
 	free(b->finalize);
 	free(b->prepare);
 	free(b->inspect);
+	free(b->worker);
+	fd_close(&b->program_fd);
 	for (size_t i = 0; i < BACKEND_SOCKETS_MAX; i++)
 		free(b->sockets[i]);
 }
@@ -320,6 +353,7 @@ config_new(void)
 		return NULL;
 	c->users = 1;
 	c->http.binary_fd = -1;
+	c->backend.program_fd = -1;
 	for (size_t i = 0; i < WORKSPACES_MAX; i++)
 		c->workspaces[i].fd = -1;
 	return c;

@@ -32,6 +32,10 @@ struct backend_config {
 	unsigned int lost_status;
 	char *target, *start, *signal, *terminate, *finalize, *prepare;
 	char *inspect; /* asked once, before the first net */
+	enum backend_files files;
+	char *worker;	/* with BACKEND_FILES_WORKER: its path there, owned */
+	int program_fd; /* with BACKEND_FILES_SEND, owned; else -1 */
+	uint64_t program_len;
 	/* Unix sockets of the host that the commands may use, owned. */
 	char *sockets[BACKEND_SOCKETS_MAX];
 	size_t socket_count;
@@ -45,6 +49,13 @@ struct http_plan {
 	uint8_t *policy; /* owned; packed */
 	size_t policy_len;
 };
+
+/* Whether file workers are where a backend's programs are. */
+static inline bool
+backend_has_files(const struct backend_config *b)
+{
+	return b->on && b->files >= BACKEND_FILES_WORKER;
+}
 
 /* Sessions keep the one that they began with. */
 struct exec_config {
@@ -94,7 +105,7 @@ void config_drop(struct exec_config *c);
 must_use int config_take(struct exec_config *c, struct msg *m, struct err *e);
 
 /* The same for EXEC_POLICY, which takes the place of a part of *c, and for
- * EXEC_BACKEND. */
+ * EXEC_BACKEND, whose descriptor *c takes. */
 must_use int config_take_policy(struct exec_config *c,
     const struct msg_exec_policy *m, struct err *e);
 /* For a host where no session can have directories of its own: the ceiling
@@ -104,8 +115,8 @@ must_use int config_share_nothing(struct exec_config *c, struct err *e);
 /* EXEC_HTTP, whose descriptor *c takes. The same errors. */
 must_use int config_take_http(struct exec_config *c, struct msg *m,
     struct err *e);
-must_use int config_take_backend(struct exec_config *c,
-    const struct msg_exec_backend *m, struct err *e);
+must_use int config_take_backend(struct exec_config *c, struct msg *m,
+    struct err *e);
 /*
  * Let c, for the sessions to come, have the workspaces of now as exec has
  * opened them. Returns 0; -EINVAL with e if c has others, or another number of

@@ -80,7 +80,8 @@ backend_job_advance(struct executor *x, struct job *j)
 		if (backend_command_run(x, j, COMMAND_TERMINATE))
 			return true;
 	}
-	if (!j->finalized) {
+	/* A file worker is nobody's program. */
+	if (!j->finalized && (l == NULL || !l->worker)) {
 		j->finalized = true;
 		if (backend_command_run(x, j, COMMAND_FINALIZE))
 			return true;

@@ -59,6 +59,10 @@ void executor_backend_cancel(struct lease *l);
  * was told that there is none. */
 void executor_start_prepared(struct executor *x, struct session *s,
     struct backend_start *b, uint32_t number, struct bytes packed);
+/* executor_backend_worker.c: the same for a command that leads to a file worker
+ * elsewhere, in a session whose backend has such. */
+must_use int executor_backend_worker(struct executor *x, struct session *s,
+    const struct plan *plan, struct backend_start *b, struct err *e);
 
 /* The lease runs what b says. */
 void executor_backend_launched(struct backend_start *b, struct lease *l);

@@ -32,7 +32,7 @@ take(struct executor *x, struct msg *msg, struct err *e)
 	if (msg->type == MSG_EXEC_POLICY)
 		return config_take_policy(x->next, &msg->u.exec_policy, e);
 	if (msg->type == MSG_EXEC_BACKEND)
-		return config_take_backend(x->next, &msg->u.exec_backend, e);
+		return config_take_backend(x->next, msg, e);
 	return config_take_http(x->next, msg, e);
 }
 

@@ -8,7 +8,8 @@
 void
 executor_lease_end(struct executor *x, struct lease *l)
 {
-	if (l->job != NULL)
+	/* A worker elsewhere ends with the way to it. */
+	if (l->job != NULL && !l->worker)
 		executor_backend_end(x, l);
 	else
 		lease_kill(l);

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "exec/executor.h"
+#include "exec/executor_backend.h"
 #include "exec/executor_plan.h"
 #include "exec/order_make.h"
 #include "privsep/sandbox_spec.h"
@@ -63,6 +64,28 @@ executor_worker_failed(struct executor *x, const struct lease *l,
 		.text = ""});
 }
 
+/* The bridge has ended: nothing is left for its command to do. */
+static void
+bridge_ended(struct executor *x, struct source *source)
+{
+	struct lease *l = source->owner;
+
+	lease_kill(l);
+	if (source_watch(x->epfd, source, 0) < 0)
+		source_close(source);
+}
+
+/* A worker elsewhere: its command runs. */
+static void
+watch_bridge(struct executor *x, struct lease *l)
+{
+	executor_backend_running(l);
+	executor_sockets_done(x, l);
+	l->control.ready = bridge_ended;
+	if (source_watch(x->epfd, &l->control, EPOLLIN) < 0)
+		lease_kill(l);
+}
+
 void
 executor_worker_opened(struct executor *x, struct lease *l)
 {
@@ -72,6 +95,8 @@ executor_worker_opened(struct executor *x, struct lease *l)
 	int fd = fd_take(&l->worker_end);
 
 	l->state = LEASE_RUNNING;
+	if (l->job != NULL)
+		watch_bridge(x, l);
 	if (p == NULL) {
 		fd_close(&fd);
 		return;
@@ -79,27 +104,67 @@ executor_worker_opened(struct executor *x, struct lease *l)
 	executor_sent(p, channel_send_worker_opened(p->channel, &m, &fd, 1));
 }
 
+/* What a worker is started from. */
+struct beginning {
+	struct executor *x;
+	struct session *session;
+	uint32_t number;
+	const struct plan *plan;
+	struct backend_start *elsewhere; /* NULL: it is on this host */
+};
+
+/* Launch it with ends[1] as its channel. 0 or a negative errno. */
+static int
+launch(const struct beginning *g, int channel_fd, struct lease **out)
+{
+	const struct exec_config *c = g->session->config;
+	const struct template_start *from =
+	    template_for(&g->session->template, c, g->plan);
+	struct order_source source = {.config = c,
+	    .probe = g->x->probe,
+	    .start = from,
+	    .plan = g->plan};
+	scoped_free const char **sockets = NULL;
+	struct order_store store;
+	int r = 0;
+
+	if (g->elsewhere != NULL) {
+		const struct buf *env = &g->elsewhere->env;
+
+		r = executor_sockets_for(g->x, g->session, from, &sockets);
+		source.sockets = sockets;
+		source.spec = &g->elsewhere->spec;
+		source.env = (struct bytes){.data = env->data, .len = env->len};
+	}
+	if (r < 0)
+		return r;
+	r = order_make(&store, &source);
+	store.order.worker_fd = channel_fd;
+	store.order.bridge = g->elsewhere != NULL;
+	if (store.order.bridge) {
+		store.order.program_fd = c->backend.program_fd;
+		store.order.program_len = c->backend.program_len;
+	}
+	if (r == 0)
+		r = executor_launch(g->x, g->session, g->number, &store.order,
+		    out);
+	if (r == 0 && g->elsewhere != NULL)
+		executor_sockets_asked(g->x, g->session, from, *out);
+	order_done(&store);
+	return r;
+}
+
 /* Start one that was planned. 0 or a negative errno. */
 static int
-start(struct executor *x, struct session *s, uint32_t number,
-    const struct plan *plan)
+start(const struct beginning *g)
 {
-	struct order_store store;
 	struct lease *l;
 	int ends[2];
 	int r = channel_pair(ends);
 
 	if (r < 0)
 		return r;
-	r = order_make(&store,
-	    &(struct order_source){.config = s->config,
-		.probe = x->probe,
-		.start = template_for(&s->template, s->config, plan),
-		.plan = plan});
-	store.order.worker_fd = ends[1];
-	if (r == 0)
-		r = executor_launch(x, s, number, &store.order, &l);
-	order_done(&store);
+	r = launch(g, ends[1], &l);
 	(void)close(ends[1]);
 	if (r < 0) {
 		(void)close(ends[0]);
@@ -107,9 +172,27 @@ start(struct executor *x, struct session *s, uint32_t number,
 	}
 	l->worker = true;
 	l->worker_end = ends[0];
-	x->worker_count++;
-	s->worker_count++;
+	g->x->worker_count++;
+	g->session->worker_count++;
+	if (g->elsewhere != NULL)
+		executor_backend_launched(g->elsewhere, l);
 	return 0;
+}
+
+/* The same with a command of the backend's. 0 or a negative errno with e. */
+static int
+start_elsewhere(struct beginning *g, struct err *e)
+{
+	struct backend_start b;
+	int r = executor_backend_worker(g->x, g->session, g->plan, &b, e);
+
+	g->elsewhere = &b;
+	if (r == 0) {
+		r = start(g);
+		e->text[0] = '\0';
+	}
+	backend_start_done(&b);
+	return r;
 }
 
 static void
@@ -123,14 +206,29 @@ wait_turn(struct executor *x, struct session *s, uint32_t number,
 				"later"});
 }
 
+/* What the worker may do: a backend's command has the session's ceiling, and
+ * what is asked for is to be nothing that it would have to enforce. */
+static int
+plan_worker(struct executor *x, struct session *s, struct bytes sandbox,
+    struct plan *plan, struct err *e)
+{
+	const bool elsewhere = backend_has_files(&s->config->backend);
+	const struct plan_request q = {.sandbox = elsewhere ? (struct bytes){0}
+							    : sandbox,
+	    .template = &s->template,
+	    .probe = x->probe};
+	const struct spec spec = {.sandbox = sandbox};
+	int r = elsewhere ? executor_backend_check(s, &spec, e) : 0;
+
+	return r < 0 ? r : executor_plan(s->config, &q, plan, e);
+}
+
 /* The session is ready, refused or closed. */
 static void
 start_in(struct executor *x, struct session *s, uint32_t number,
     struct bytes sandbox)
 {
-	const struct plan_request q = {.sandbox = sandbox,
-	    .template = &s->template,
-	    .probe = x->probe};
+	struct beginning g = {.x = x, .session = s, .number = number};
 	struct refusal why = {.reason = REFUSE_SESSION};
 	struct plan plan;
 	struct err e = {0};
@@ -150,7 +248,7 @@ start_in(struct executor *x, struct session *s, uint32_t number,
 		refuse_in(x, s, number, &why);
 		return;
 	}
-	r = executor_plan(s->config, &q, &plan, &e);
+	r = plan_worker(x, s, sandbox, &plan, &e);
 	if (r < 0) {
 		why.reason = executor_plan_reason(r);
 		why.text = e.text;
@@ -162,11 +260,13 @@ start_in(struct executor *x, struct session *s, uint32_t number,
 		wait_turn(x, s, number, sandbox);
 		return;
 	}
-	r = start(x, s, number, &plan);
+	g.plan = &plan;
+	r = backend_has_files(&s->config->backend) ? start_elsewhere(&g, &e)
+						   : start(&g);
 	plan_done(&plan);
 	why.stage = STAGE_CLONE;
 	why.errnum = (uint32_t)-r;
-	why.text = "";
+	why.text = e.text;
 	if (r < 0)
 		refuse_in(x, s, number, &why);
 }

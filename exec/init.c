@@ -38,14 +38,15 @@
 static int
 close_others(const struct order *o)
 {
-	int keep[TEMPLATE_NS + 3];
+	int keep[TEMPLATE_NS + 4];
 
 	for (size_t i = 0; i < TEMPLATE_NS; i++)
 		keep[i] = o->ns[i];
 	keep[TEMPLATE_NS] = o->status_fd;
 	keep[TEMPLATE_NS + 1] = o->control_fd;
 	keep[TEMPLATE_NS + 2] = o->worker_fd;
-	return raw_close_except(keep, TEMPLATE_NS + 3);
+	keep[TEMPLATE_NS + 3] = o->program_fd;
+	return raw_close_except(keep, TEMPLATE_NS + 4);
 }
 
 /* Join the session. */
@@ -394,6 +395,8 @@ init_run(const struct order *o)
 	streams_close(&s);
 	if (o->worker_fd >= 0)
 		(void)close(o->worker_fd);
+	if (o->program_fd >= 0)
+		(void)close(o->program_fd);
 	STEP(INIT_LOCKDOWN, give_up(o));
 	/* The program's copy closes when it executes; until then, or until a
 	 * failure is written, exec waits. */

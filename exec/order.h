@@ -41,6 +41,12 @@ struct order {
 	/* A file worker instead: serves this channel and executes nothing; the
 	 * members above do not count then. -1 for a program. */
 	int worker_fd;
+	/* Or what stands in for one at this channel: the program above is
+	 * started beside it, with its streams, and leads to the worker. */
+	bool bridge;
+	/* What is sent to that program first; -1: nothing. */
+	int program_fd;
+	uint64_t program_len;
 	mode_t umask;
 
 	/* Its confinement */

@@ -171,7 +171,7 @@ order_make(struct order_store *s, const struct order_source *from)
 	struct limits limits;
 	int r = 0;
 
-	*s = (struct order_store){.order = {.worker_fd = -1}};
+	*s = (struct order_store){.order = {.worker_fd = -1, .program_fd = -1}};
 	for (size_t h = 0; h < CGROUP_HIERARCHIES; h++)
 		s->order.cgroups[h] = -1;
 	if (from->spec != NULL)

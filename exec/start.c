@@ -56,7 +56,7 @@ receive_backend(struct channel *supervisor, struct exec_config *c,
 
 	if (r < 0)
 		return r;
-	r = config_take_backend(c, &m.u.exec_backend, e);
+	r = config_take_backend(c, &m, e);
 	msg_done(&m);
 	return r;
 }

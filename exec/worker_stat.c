@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "exec/worker_nolinks.h"
 
 #define MASK (STATX_BASIC_STATS | STATX_BTIME)
 
@@ -58,15 +58,14 @@ stat_followed(const char *path, struct msg_fs_metadata *out,
 static int
 stat_plain(const char *path, struct msg_fs_metadata *out, enum fs_failure *why)
 {
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC,
-	    .resolve = RESOLVE_NO_SYMLINKS};
-	scoped_fd fd = -1;
+	scoped_fd fd = worker_open_nolinks(AT_FDCWD, path, O_PATH | O_CLOEXEC);
 	struct statx st;
 
-	fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-	if (fd < 0 && errno == ELOOP)
+	if (fd == -ELOOP)
 		*why = FS_FAILURE_HAS_SYMLINK;
-	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, MASK, &st) < 0)
+	if (fd < 0)
+		return fd;
+	if (statx(fd, "", AT_EMPTY_PATH, MASK, &st) < 0)
 		return -errno;
 	fill(&st, out);
 	return 0;

@@ -3,17 +3,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "exec/worker_dir.h"
 #include "exec/worker_names.h"
+#include "exec/worker_nolinks.h"
 
 /* A directory that was listed and may be entered. */
 struct waiting {
@@ -206,12 +205,10 @@ visit(struct walker *w, const struct spot *s, const char *name,
 static int
 open_below(const struct walker *w, const char *path, bool linked)
 {
-	struct open_how how = {.flags = WORKER_DIR_OPEN & ~O_NOFOLLOW,
-	    .resolve = linked ? RESOLVE_NO_MAGICLINKS
-			      : RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
-	int fd = (int)syscall(SYS_openat2, w->root_fd, path, &how, sizeof how);
+	int flags = WORKER_DIR_OPEN & ~O_NOFOLLOW;
 
-	return fd < 0 ? -errno : fd;
+	return linked ? worker_open_nomagic(w->root_fd, path, flags)
+		      : worker_open_nolinks(w->root_fd, path, flags);
 }
 
 static int

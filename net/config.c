@@ -67,6 +67,7 @@ config_take_policy(struct config *c, const struct msg_net_policy *m,
 	p->isolated = (m->features & NET_FEATURE_ISOLATED) != 0;
 	p->backend = (m->features & NET_FEATURE_BACKEND) != 0;
 	p->no_http = (m->features & NET_FEATURE_NO_HTTP) != 0;
+	p->far_files = (m->features & NET_FEATURE_FAR_FILES) != 0;
 	p->no_files = (m->features & NET_FEATURE_NO_FILES) != 0;
 	p->http_env = (m->features & NET_FEATURE_HTTP_ENV) != 0;
 	r = take_string(&p->home, m->home, "home", e);

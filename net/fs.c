@@ -44,13 +44,18 @@ static void
 submit(struct connection *c, struct fs_call *call, json_t *sandbox)
 {
 	bool strict = c->net->config.compat->strict_params;
+	const struct policy *policy = c->session->policy;
 	struct sandbox s = {0};
 	struct err e = {0};
+	const char *why;
 
 	if (call == NULL)
 		return;
 	if (sandbox_decode(sandbox, strict, &s, &e) < 0)
 		fs_call_fail(call, RPC_INVALID_PARAMS, "%s", e.text);
+	else if (policy->far_files &&
+		 (why = sandbox_unenforceable(&s, policy->isolated)) != NULL)
+		fs_call_fail(call, RPC_INTERNAL, "%s", why);
 	else {
 		call->restricted = s.kind == SANDBOX_RESTRICTED;
 		helper_submit(c->session,

@@ -307,6 +307,34 @@ helper_unpin(struct fs_worker *w)
 	settle(w);
 }
 
+/* Why a worker elsewhere is out of reach, for clients. */
+static const char *
+lost_words(uint32_t reason)
+{
+	static const char *const words[] = {
+	    [FS_LOST_NO_START] =
+		"the backend's command has not started the file worker",
+	    [FS_LOST_NO_WORKER] =
+		"what the backend's command has started is no file worker",
+	    [FS_LOST_OTHER_BUILD] =
+		"the backend's file worker is of another build of sallyport",
+	    [FS_LOST_ENDED] = "the backend's file worker has gone",
+	    [FS_LOST_BROKEN] = "the backend's file worker broke the contract",
+	};
+
+	return reason <= FS_LOST_MAX ? words[reason]
+				     : "the file worker has gone";
+}
+
+static void
+on_lost(struct fs_worker *w, const struct msg_fs_lost *m)
+{
+	log_warn("worker_lost session=%u lease=%u reason=%u said=\"%.*s\"",
+	    w->pool->session->id.v, w->lease.v, m->reason, (int)m->text.len,
+	    (const char *)m->text.data);
+	worker_kill(w, lost_words(m->reason));
+}
+
 /* A message of w. False if w has ended. */
 static bool
 on_message(struct fs_worker *w, struct msg *m)
@@ -316,6 +344,10 @@ on_message(struct fs_worker *w, struct msg *m)
 	if (m->type == MSG_FS_CHANGED) {
 		fs_handle_on_changed(w, m->u.fs_changed.watch);
 		return true;
+	}
+	if (m->type == MSG_FS_LOST) {
+		on_lost(w, &m->u.fs_lost);
+		return false;
 	}
 	if (call == NULL) {
 		worker_kill(w, "the file worker broke the contract");

@@ -205,14 +205,7 @@ backend_refusal(const struct connection *c, const struct start *s)
 	if (s->spec.managed_network)
 		return "Codex managed network restrictions cannot be enforced "
 		       "by the sandbox backend.";
-	if (s->sandbox.kind == SANDBOX_RESTRICTED)
-		return "Codex process filesystem sandbox restrictions cannot "
-		       "be enforced by the backend.";
-	if (s->sandbox.kind != SANDBOX_NULL && !s->sandbox.network_enabled &&
-	    !c->session->policy->isolated)
-		return "Codex network restrictions cannot be enforced by the "
-		       "sandbox backend.";
-	return NULL;
+	return sandbox_unenforceable(&s->sandbox, c->session->policy->isolated);
 }
 
 /* Whether the program has no name: the reference looks before it spawns. */

@@ -430,3 +430,15 @@ sandbox_done(struct sandbox *s)
 {
 	buf_done(&s->packed);
 }
+
+const char *
+sandbox_unenforceable(const struct sandbox *s, bool isolated)
+{
+	if (s->kind == SANDBOX_RESTRICTED)
+		return "Codex process filesystem sandbox restrictions cannot "
+		       "be enforced by the backend.";
+	if (s->kind != SANDBOX_NULL && !s->network_enabled && !isolated)
+		return "Codex network restrictions cannot be enforced by the "
+		       "sandbox backend.";
+	return NULL;
+}

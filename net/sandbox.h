@@ -26,4 +26,8 @@ must_use int sandbox_decode(const json_t *object, bool strict,
     struct sandbox *out, struct err *e);
 void sandbox_done(struct sandbox *s);
 
+/* What of it a backend that confines nothing cannot enforce, in the protocol's
+ * order and words; NULL: nothing. isolated: there is no network there. */
+const char *sandbox_unenforceable(const struct sandbox *s, bool isolated);
+
 #endif

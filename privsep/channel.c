@@ -284,6 +284,16 @@ channel_send(struct channel *c, enum msg_type type, const void *body,
 	return r;
 }
 
+int
+channel_forward(struct channel *c, struct msg *m)
+{
+	int r = channel_send(c, m->type, &m->u, m->fds, m->fd_count);
+
+	m->fd_count = 0;
+	msg_done(m);
+	return r;
+}
+
 #define MSG(NAME, name, from, to, fds_min, fds_max, fields)                    \
 	int channel_send_##name(struct channel *c, const struct msg_##name *m, \
 	    const int *fds, size_t count)                                      \

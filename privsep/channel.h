@@ -49,6 +49,12 @@ must_use int channel_recv(struct channel *c, struct msg *m, struct err *e);
 	    const struct msg_##name *m, const int *fds, size_t count);
 #include "privsep/msg.def"
 
+/*
+ * Send a received message on, with its descriptors; m is released in every
+ * case. The same errors.
+ */
+must_use int channel_forward(struct channel *c, struct msg *m);
+
 /* Whether so much is queued that what can be refused should be: the rest of the
  * queue is for what must arrive. */
 bool channel_crowded(const struct channel *c);

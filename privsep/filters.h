@@ -19,6 +19,7 @@ extern const struct sock_fprog filter_child_no_network;
 extern const struct sock_fprog filter_child_no_attributes;
 extern const struct sock_fprog filter_child_bare;
 extern const struct sock_fprog filter_worker;
+extern const struct sock_fprog filter_bridge;
 extern const struct sock_fprog filter_http;
 extern const struct sock_fprog filter_sweeper;
 

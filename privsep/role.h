@@ -41,7 +41,8 @@ enum net_feature {
 	NET_FEATURE_BACKEND = 1 << 6,  /* programs run elsewhere */
 	NET_FEATURE_NO_FILES = 1 << 7, /* and their files are there too */
 	NET_FEATURE_NO_HTTP = 1 << 8,  /* and requests would go out from here */
-	NET_FEATURE_NO_JAIL = 1 << 4,  /* the host gives no namespaces */
+	NET_FEATURE_FAR_FILES = 1 << 9, /* file workers are there, too */
+	NET_FEATURE_NO_JAIL = 1 << 4,	/* the host gives no namespaces */
 	NET_FEATURE_NO_NETNS = 1
 			       << 5, /* the host gives no network of its own */
 };
@@ -72,6 +73,15 @@ enum role_ns {
 	ROLE_NS_PID = 1 << 3,
 	ROLE_NS_IPC = 1 << 4,
 	ROLE_NS_UTS = 1 << 5,
+};
+
+/* EXEC_BACKEND.files: who serves fs methods. */
+enum backend_files {
+	BACKEND_FILES_REFUSE, /* nobody */
+	BACKEND_FILES_LOCAL,  /* workers on this host */
+	BACKEND_FILES_WORKER, /* a program that is there */
+	BACKEND_FILES_SEND,   /* a program of ours that is sent there */
+	BACKEND_FILES_MAX = BACKEND_FILES_SEND,
 };
 
 /* PROCESS_REFUSED.reason */
@@ -140,6 +150,16 @@ enum fs_failure {
 	FS_FAILURE_LISTING_TOO_LARGE, /* past FS_LISTING_MAX */
 	FS_FAILURE_OLD_KEPT, /* an atomic write failed, the file is as before */
 	FS_FAILURE_MAX = FS_FAILURE_OLD_KEPT,
+};
+
+/* FS_LOST.reason */
+enum fs_lost_reason {
+	FS_LOST_NO_START,    /* the command ended before it was a worker */
+	FS_LOST_NO_WORKER,   /* it started something else */
+	FS_LOST_OTHER_BUILD, /* a worker with another table of messages */
+	FS_LOST_ENDED,	     /* the worker, or the way to it */
+	FS_LOST_BROKEN,	     /* it broke the contract */
+	FS_LOST_MAX = FS_LOST_BROKEN,
 };
 
 /* HTTP_REQUEST.flags */

@@ -95,6 +95,7 @@ void
 config_backend_done(struct config_backend *b)
 {
 	free(b->target);
+	free(b->worker);
 	for (size_t i = 0; i < BACKEND_TEXTS; i++)
 		free(b->text[i]);
 	list_clear(&b->sockets);
@@ -154,12 +155,30 @@ config_backend_check_inspect(const char *text, struct err *e)
 	return check(text, BACKEND_INSPECT_NAMES, e);
 }
 
-int
-config_backend_check_socket(const char *text, struct err *e)
+static int
+check_path(const char *text, struct err *e)
 {
 	if (!path_is_canonical(bytes_of(text)))
 		return err_set(e, EINVAL,
 		    "\"%.64s\" is not an absolute path without . and ..", text);
+	return 0;
+}
+
+int
+config_backend_check_worker(const char *text, struct err *e)
+{
+	if (strlen(text) >= PATH_LEN_MAX)
+		return err_set(e, EINVAL, "\"%.64s...\" is too long", text);
+	return check_path(text, e);
+}
+
+int
+config_backend_check_socket(const char *text, struct err *e)
+{
+	int r = check_path(text, e);
+
+	if (r < 0)
+		return r;
 	if (strlen(text) >= sizeof((struct sockaddr_un){0}.sun_path))
 		return err_set(e, EINVAL,
 		    "\"%.64s...\" is longer than a socket's name can be", text);
@@ -194,6 +213,25 @@ config_backend_http_local(const struct config_backend *b)
 	return b->http == BACKEND_HTTP_LOCAL;
 }
 
+static int
+check_files(const struct config_backend *b, struct err *e)
+{
+	/* File workers are who the commands are. */
+	if (b->files == BACKEND_FILES_LOCAL && b->uid != 0)
+		return err_set(e, EINVAL,
+		    "backend.uid: with files = local clients could read what "
+		    "is that user's, such as keys");
+	if (b->files == BACKEND_FILES_WORKER && b->worker == NULL)
+		return err_set(e, EINVAL,
+		    "backend.worker: is missing; name the file worker's "
+		    "program there");
+	if (b->worker != NULL && b->files < BACKEND_FILES_WORKER)
+		return err_set(e, EINVAL,
+		    "backend.worker: goes with files = worker and files = send "
+		    "alone");
+	return 0;
+}
+
 int
 config_backend_check(const struct config_backend *b, struct err *e)
 {
@@ -219,10 +257,5 @@ config_backend_check(const struct config_backend *b, struct err *e)
 		return err_set(e, EINVAL,
 		    "backend.start: is missing; the type command has none of "
 		    "its own");
-	/* File workers are who the commands are. */
-	if (b->local_files && b->uid != 0)
-		return err_set(e, EINVAL,
-		    "backend.uid: with files = local clients could read what "
-		    "is that user's, such as keys");
-	return 0;
+	return check_files(b, e);
 }

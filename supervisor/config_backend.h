@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "privsep/role.h"
 #include "supervisor/list.h"
 
 enum backend_type {
@@ -52,8 +53,9 @@ struct config_backend {
 	struct list sockets;	   /* that they may use: paths of this host */
 	uint32_t isolated;	   /* enum backend_isolated: of the network */
 	uint32_t http;		   /* enum backend_http: who makes requests */
-	uint32_t local_files;	   /* 0 or 1: workspaces are the same there */
-	uint32_t lost_status;	   /* 256: the type's */
+	uint32_t files;		   /* enum backend_files */
+	char *worker; /* heap; the program of file workers; NULL: none named */
+	uint32_t lost_status; /* 256: the type's */
 };
 
 void config_backend_done(struct config_backend *b);
@@ -67,6 +69,7 @@ must_use int config_backend_check_finalize(const char *text, struct err *e);
 must_use int config_backend_check_prepare(const char *text, struct err *e);
 must_use int config_backend_check_inspect(const char *text, struct err *e);
 must_use int config_backend_check_socket(const char *text, struct err *e);
+must_use int config_backend_check_worker(const char *text, struct err *e);
 
 /* The command in force; "" if there is none. That of inspect is in force if
  * it is to be asked. */

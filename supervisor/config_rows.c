@@ -9,7 +9,8 @@ static const char *const bool_words[] = {"false", "true", NULL};
 static const char *const degraded_words[] = {"refuse", "allow", NULL};
 static const char *const backend_words[] = {"native", "command", "docker",
     "podman", "ssh", NULL};
-static const char *const files_words[] = {"refuse", "local", NULL};
+static const char *const files_words[] = {"refuse", "local", "worker", "send",
+    NULL};
 static const char *const isolated_words[] = {"false", "auto", "true", NULL};
 static const char *const http_words[] = {"refuse", "auto", "local", NULL};
 static const char *const network_words[] = {"restricted", "enabled", NULL};
@@ -123,10 +124,16 @@ const struct config_row config_rows[CONFIG_KEYS] = {
 	.words = http_words, .def = "auto",
 	.help = "http/request; local: it goes out from this host; auto: local "
 		"with the type command, refused with the others"},
-    [KEY_BACKEND_FILES] = {"backend", "files", KIND_WORD,
-	AT(backend.local_files), .words = files_words, .def = "refuse",
+    [KEY_BACKEND_FILES] = {"backend", "files", KIND_WORD, AT(backend.files),
+	.words = files_words, .def = "refuse",
 	.help = "fs methods; local: what runs elsewhere has the workspaces of "
-		"this host under the same paths"},
+		"this host under the same paths; worker: a program there "
+		"serves them; send: one that is sent there does"},
+    [KEY_BACKEND_WORKER] = {"backend", "worker", KIND_TEXT, AT(backend.worker),
+	.check = config_backend_check_worker,
+	.help = "with files = worker, where sallyport-worker is there; with "
+		"files = send, what is sent in the place of the installed "
+		"one"},
     [KEY_BACKEND_LOST_STATUS] = {"backend", "lost_status", KIND_NUMBER,
 	AT(backend.lost_status), .max = 256, .def = "256",
 	.help = "exit status of start which says that it has not come to the "

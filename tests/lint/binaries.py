@@ -20,6 +20,8 @@ BINARIES = {
     "sallyport-tool": ("websockets", "jansson"),
     "sallyport-http": ("curl", "cares"),
 }
+# Runs where nothing else of ours is: no library at all.
+STATIC = "sallyport-worker"
 LIBC = ("c", "ld-linux-x86-64", "ld-linux-aarch64")
 
 
@@ -28,11 +30,11 @@ def readelf(path, *options):
                           capture_output=True, text=True).stdout
 
 
-def hardening(path):
+def hardening(path, table="--dyn-syms"):
     header = readelf(path, "-h")
     segments = readelf(path, "-l")
     dynamic = readelf(path, "-d")
-    symbols = readelf(path, "--dyn-syms")
+    symbols = readelf(path, table)
     stack = re.search(r"GNU_STACK.*", segments)
     loads = re.findall(r"^ +LOAD +(?:0x\S+ +){5}([RWE ]{3})", segments, re.M)
     return {
@@ -72,6 +74,11 @@ def main():
         checks[f"{name} links what its room may"] = [
             f"links {library}" for library in needed(found[0])
             if library not in libraries + LIBC]
+    path = build / "exec" / STATIC
+    for rule, holds in hardening(path, "--syms").items():
+        checks[f"{STATIC} {rule}"] = [] if holds else [str(path)]
+    checks[f"{STATIC} is static"] = [
+        f"links {library}" for library in needed(path)]
     lint.report(checks)
 
 

@@ -13,7 +13,8 @@ WANTED = ["bin/sallyport", "etc/sallyport/sallyport.conf",
           "libexec/sallyport/sallyport-exec",
           "libexec/sallyport/sallyport-http",
           "libexec/sallyport/sallyport-net",
-          "libexec/sallyport/sallyport-tool"]
+          "libexec/sallyport/sallyport-tool",
+          "libexec/sallyport/sallyport-worker"]
 # Built where its libraries are there.
 OPTIONAL = "http/sallyport-http"
 

@@ -49,6 +49,7 @@ static const struct filter filters[] = {
     {"net", &filter_net, {"net"}},
     {"exec", &filter_exec, {"exec", "child"}},
     {"worker", &filter_worker, {"worker"}},
+    {"bridge", &filter_bridge, {"bridge"}},
     {"http", &filter_http, {"http"}},
     {"init", &filter_init, {"init"}},
     {"child", &filter_child, {"child"}},
@@ -431,6 +432,13 @@ static const struct argument_case argument_cases[] = {
     {"init", KILLED, {SYS_execve, {NONE, NONE, NONE}}},
     {"worker", KILLED, {SYS_execve, {NONE, NONE, NONE}}},
     {"worker", KILLED, {SYS_socket, {AF_UNIX, SOCK_STREAM, 0}}},
+    {"bridge", KILLED, {SYS_execve, {NONE, NONE, NONE}}},
+    {"bridge", KILLED, {SYS_openat, {NONE, NONE, O_RDONLY, 0}}},
+    {"bridge", KILLED, {SYS_clone, {0, NONE}}},
+    {"bridge", KILLED, {SYS_socket, {AF_UNIX, SOCK_STREAM, 0}}},
+    {"bridge", KILLED, {SYS_newfstatat, {NONE, NONE, NONE, 0}}},
+    {"bridge", FREE, {SYS_newfstatat, {NONE, NONE, NONE, AT_EMPTY_PATH}}},
+    {"bridge", FREE, {SYS_read, {NONE, NONE, 0}}},
 };
 
 static void

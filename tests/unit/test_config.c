@@ -379,6 +379,18 @@ config_finish_wants_a_backend_whole(void **state)
 	    {{"backend.type=command", "backend.start=run {argv}",
 		 "backend.files=local", "backend.uid=1000"},
 		"backend.uid: with files = local"},
+	    {{"backend.type=command", "backend.start=run {argv}",
+		 "backend.files=worker"},
+		"backend.worker: is missing"},
+	    {{"backend.type=command", "backend.start=run {argv}",
+		 "backend.files=worker", "backend.worker=/w"},
+		NULL},
+	    {{"backend.type=command", "backend.start=run {argv}",
+		 "backend.files=send", "backend.uid=1000"},
+		NULL},
+	    {{"backend.type=command", "backend.start=run {argv}",
+		 "backend.files=local", "backend.worker=/w"},
+		"backend.worker: goes with files = worker"},
 	    {{"backend.socket=/run/a"}, "backend.socket: the type native"},
 	};
 
