@@ -147,6 +147,9 @@ take(const struct msg *m)
 		check_lease(m->u.process_terminate.session,
 		    m->u.process_terminate.lease);
 		return;
+	case MSG_PROCESS_CANCEL:
+		check_open(m->u.process_cancel.session);
+		return;
 	case MSG_PROCESS_RESIZE:
 		check_lease(m->u.process_resize.session,
 		    m->u.process_resize.lease);
