@@ -8,7 +8,7 @@ import {
 	EEXIST, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY, INTERNAL, INVALID_PARAMS,
 	INVALID_REQUEST, pattern, scratch, sha256,
 } from './lib/files.mjs';
-import {Server, fileUri, foreignSkip} from './lib/server.mjs';
+import {Server, fileUri, foreignSkip, isSanitized} from './lib/server.mjs';
 
 const server = await Server.start();
 after(() => server.stop());
@@ -80,9 +80,11 @@ test('readDirectory tells kinds through links, and leaves dead links out',
 		await files.fails('readDirectory', {path: 'dead'}, ENOENT);
 	});
 
-test('readDirectory of 20000 names tells each once', async () => {
+const MANY = isSanitized ? 4000 : 20000;
+
+test(`readDirectory of ${MANY} names tells each once`, async () => {
 	const files = scratch(server, client, {many: null});
-	const names = [...Array(20000)].map((_, i) =>
+	const names = [...Array(MANY)].map((_, i) =>
 		`${String(i).padStart(5, '0')}-a-name-of-some-length-${i}`);
 	for (const name of names)
 		fs.writeFileSync(path.join(files.at('many'), name), '');

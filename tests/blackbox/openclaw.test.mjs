@@ -311,7 +311,7 @@ test('malformed JSON is answered with id -1', () =>
 
 test('a wrong path is upgraded, then closed with 1008 unauthorized',
 	async () => {
-		for (const wrong of ['/wrong', '/', `${server.path}x`]) {
+		await Promise.all(['/wrong', '/', `${server.path}x`].map(async (wrong) => {
 			const {wire, answer} = await upgrade(server.port, wrong);
 			assert.equal(answer.status, 101);
 			const close = await wire.frame();
@@ -319,7 +319,7 @@ test('a wrong path is upgraded, then closed with 1008 unauthorized',
 			assert.equal(close.payload.readUInt16BE(0), 1008);
 			assert.equal(close.payload.subarray(2).toString(), 'unauthorized');
 			await wire.end();
-		}
+		}));
 	});
 
 test('an oversize frame on a wrong path is 1008 or 1009', async () => {

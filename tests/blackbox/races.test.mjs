@@ -10,10 +10,11 @@ import {after, test} from 'node:test';
 import {decode} from './lib/client.mjs';
 import {scratch} from './lib/files.mjs';
 import {
-	Server, fileUri, foreignSkip, freshDirectory,
+	Server, fileUri, foreignSkip, freshDirectory, isSanitized,
 } from './lib/server.mjs';
 
-const RACE_MS = Number(process.env.SALLYPORT_RACE_MS ?? 2000);
+const RACE_MS = Number(process.env.SALLYPORT_RACE_MS ??
+	(isSanitized ? 500 : 1000));
 const python = '/usr/bin/python3';
 const skip = foreignSkip ||
 	(fs.existsSync(python) ? false : `needs ${python}`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {after, test} from 'node:test';
 import {Client} from './lib/client.mjs';
-import {Server, foreignSkip} from './lib/server.mjs';
+import {Server, foreignSkip, isSanitized} from './lib/server.mjs';
 import {pause, until, within} from './lib/wait.mjs';
 import {
 	Wire, frame, frameHeader, http, requestHead, upgrade,
@@ -207,12 +207,20 @@ const violations = [
 	['a new message inside a fragmented one', Buffer.concat([
 		frame('{', {fin: false}), frame('{}')])],
 ];
-for (const [what, bytes] of violations)
-	test(`${what} closes with 1002`, own, async () => {
-		const wire = await upgraded();
-		await wire.write(bytes);
-		assert.equal(await wire.closeCode(), 1002);
-		await wire.end();
+
+/** The code it is closed with. The server waits for our side for a second. */
+async function closing(bytes) {
+	const wire = await upgraded();
+	await wire.write(bytes);
+	const code = await wire.closeCode();
+	await wire.end();
+	return code;
+}
+
+for (const [what, code] of foreignSkip ? [] : violations.map(
+	([name, bytes]) => [name, closing(bytes).catch((e) => e)]))
+	test(`${what} closes with 1002`, async () => {
+		assert.equal(await code, 1002);
 		await assertServes();
 	});
 
@@ -256,8 +264,15 @@ test('a text message of 100 MiB + 1 byte closes with 1009 by its header', own,
 		await assertServes();
 	});
 
-test('fragments of 100 MiB + 1 byte in all close with 1009', own, async () => {
+// A sanitizer's build says nothing of such bounds, and is slow.
+const plain = {skip: foreignSkip || (isSanitized && 'takes too long')};
+
+test('fragments of 100 MiB + 1 byte in all close with 1009', plain, async () => {
 	const wire = await upgraded();
+	// Without it there is but a time.
+	await wire.write(frame(
+		'{"id":1,"method":"initialize","params":{"clientName":"x"}}'));
+	await wire.frame();
 	const part = 1024 * 1024;
 	const blanks = Buffer.alloc(part, ' ');
 	for (let sent = 0; sent < MESSAGE_MAX; sent += part)
@@ -270,7 +285,7 @@ test('fragments of 100 MiB + 1 byte in all close with 1009', own, async () => {
 	await assertServes();
 });
 
-test('a message of exactly 100 MiB is taken', own, async () => {
+test('a message of exactly 100 MiB is taken', plain, async () => {
 	const client = await server.connect();
 	const text = '{"id":1,"method":"environment/status"}';
 	client.raw(text + ' '.repeat(MESSAGE_MAX - text.length));

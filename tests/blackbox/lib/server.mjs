@@ -30,8 +30,10 @@ export const plainPolicies = process.env.SALLYPORT_SANITIZED ?
 	['supervisor', 'exec'] :
 	['supervisor', 'net', 'exec', 'worker', 'init'];
 
+/** A build with sanitizers: it is slow, and uses memory of its own. */
+export const isSanitized = process.env.SALLYPORT_SANITIZED !== undefined;
 /** false, or why memory is not measured here. */
-export const memorySkip = foreignSkip || (process.env.SALLYPORT_SANITIZED ?
+export const memorySkip = foreignSkip || (isSanitized ?
 	'sanitizers use memory of their own' : false);
 export const rootSkip = process.getuid() === 0 ? false : 'needs root';
 export const ipv6Skip = fs.existsSync('/proc/net/if_inet6') &&
