@@ -73,8 +73,8 @@ pidfd_ready(struct executor *x, struct source *source)
 	http_free(h);
 }
 
-static bool
-is_locked_down(const struct http *h, const struct msg_http_ready *m)
+bool
+http_is_locked_down(const struct http *h, const struct msg_http_ready *m)
 {
 	bool root = h->uid != 0;
 
@@ -116,7 +116,7 @@ ready(struct executor *x, struct source *source)
 		http_kill(h);
 		return;
 	}
-	good = is_locked_down(h, &m.u.http_ready);
+	good = http_is_locked_down(h, &m.u.http_ready);
 	msg_done(&m);
 	if (good) {
 		hand_over(x, h);

@@ -26,4 +26,9 @@ struct http {
 
 LIST_HEAD(http_list, http);
 
+/* Whether h, which says m of itself, has given up what it had: it is not root,
+ * it is who its session's policy says, if root started it, and its filter
+ * holds. Only then it is handed over. */
+bool http_is_locked_down(const struct http *h, const struct msg_http_ready *m);
+
 #endif
