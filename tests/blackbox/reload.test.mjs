@@ -154,6 +154,23 @@ test('what needs a restart is named and kept', options, () => withReloadable(
 		await (await server.connect()).shell(':');
 	}));
 
+// What is read-only for commands was settled at the start.
+test('a file that commands could have put there does not count', options,
+	() => withReloadable('[env]\nset = WHICH=old\n', async (r, server) => {
+		const file = path.join(server.workspace, 'own', 'child.policy');
+
+		fs.mkdirSync(path.dirname(file));
+		fs.copyFileSync(new URL('../../policy/syscalls/child.policy',
+			import.meta.url), file);
+		const {outcome} = await r.reload('[env]\nset = WHICH=new\n' +
+			`[sandbox]\nchild_policy = ${file}\n`);
+		assert.equal(outcome, 'refused');
+		await r.logs(/own: in a workspace, and new: needs a restart/);
+		const client = await server.connect();
+		assert.equal((await client.shell('echo $WHICH', everything)).stdout,
+			'old\n');
+	}));
+
 test('the new configuration outlives exec and net', options, () =>
 	withReloadable('[env]\nset = WHICH=old\n', async (r, server) => {
 		await r.reload('[env]\nset = WHICH=new\n');
