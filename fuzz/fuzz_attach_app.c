@@ -145,7 +145,7 @@ check_message(const json_t *message, struct told *told)
 		   told->last_id == 1 ? "initialize" : "environment/add") == 0);
 }
 
-/* Read what was said, and check it. */
+/* Read what was said, and check it: the URL is in the second request. */
 static void
 check_told(bool shaken)
 {
@@ -159,8 +159,6 @@ check_told(bool shaken)
 	assert(fcntl(far.theirs, F_SETFL, O_NONBLOCK) == 0);
 	while ((n = read(far.theirs, part, sizeof part)) > 0)
 		assert(buf_put(&all, part, (size_t)n) == 0);
-	assert(shaken || all.len == 0 ||
-	       memmem(all.data, all.len, "secret", 6) == NULL);
 	reader_init(&lines, all.data, all.len);
 	while (lines.left > 0) {
 		struct bytes line = fuzz_until(&lines, '\n');
@@ -173,7 +171,7 @@ check_told(bool shaken)
 		check_message(message, &told);
 		json_decref(message);
 	}
-	assert(told.initialized <= 1 && told.last_id <= 2);
+	assert(told.initialized <= 1 && told.last_id <= (shaken ? 2 : 1));
 }
 
 /* --- the command -----------------------------------------------------------
