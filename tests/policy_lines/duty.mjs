@@ -74,6 +74,28 @@ function plain(server, headers = {}) {
 	});
 }
 
+/** body(server, client) tells the processes of a session that end as the
+ * channels to net do, if exec does not kill them first. */
+async function endByItself(set, body) {
+	const server = await Server.start({set});
+	try {
+		const pids = await body(server, await server.connect());
+		const [exec] = server.rolePids('exec');
+		assert.ok(pids.length > 0 && !pids.includes(exec));
+		process.kill(exec, 'SIGSTOP');
+		try {
+			process.kill(server.rolePids('net')[0], 'SIGKILL');
+			await until(5000, 'the end of them', () => !pids.some(isAlive));
+		} finally {
+			process.kill(exec, 'SIGCONT');
+		}
+		await until(5000, 'another net', () =>
+			server.stderr.match(/serving/g)?.length > 1);
+	} finally {
+		assert.equal((await server.stop()).code, 0, server.stderr);
+	}
+}
+
 // --- net -------------------------------------------------------------------
 
 async function dutyOfNet() {
@@ -161,11 +183,13 @@ async function useFiles(server, client) {
 	return files;
 }
 
+const workersOf = (server) => server.rolePids('exec').filter((pid) =>
+	/sallyport-exec/.test(fs.readFileSync(`/proc/${pid}/comm`)));
+
 async function dutyOfWorker() {
 	await served({}, async (server, client) => {
 		await useFiles(server, client);
-		const workers = server.rolePids('exec').filter((pid) =>
-			/sallyport-exec/.test(fs.readFileSync(`/proc/${pid}/comm`)));
+		const workers = workersOf(server);
 		assert.ok(workers.length > 1);
 		for (const pid of workers)
 			await interrupt(pid);
@@ -177,6 +201,11 @@ async function dutyOfWorker() {
 		await files.write('fresh', Buffer.alloc(MIB));
 		assert.equal(String(await files.read('old')), 'new');
 		assert.equal(fs.readdirSync(files.dir).length, 2);
+	});
+	await endByItself({}, async (server, client) => {
+		await scratch(server, client, {f: 'f'}).read('f');
+		return workersOf(server).filter((pid) =>
+			descendants(pid).length === 0);
 	});
 }
 
@@ -198,30 +227,6 @@ async function secureOrigin() {
 	});
 	await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 	return server;
-}
-
-/** Where nobody kills it first, it ends as its channel does. */
-async function endOfHttp(url) {
-	const server = await Server.start({set: {'http.allow_private': 'true'}});
-	try {
-		await request(await server.connect(), url);
-		const [exec, http] = [server.rolePids('exec')[0],
-			server.rolePids('http')[0]];
-		process.kill(exec, 'SIGSTOP');
-		try {
-			process.kill(server.rolePids('net')[0], 'SIGKILL');
-			await until(5000, 'the end of it', () => stateOf(http) === 'Z');
-			// Its wait status is the last number.
-			assert.match(fs.readFileSync(`/proc/${http}/stat`, 'latin1'),
-				/ 0\n$/);
-		} finally {
-			process.kill(exec, 'SIGCONT');
-		}
-		await until(5000, 'another net', () =>
-			server.stderr.match(/serving/g)?.length > 1);
-	} finally {
-		assert.equal((await server.stop()).code, 0, server.stderr);
-	}
 }
 
 async function dutyOfHttp() {
@@ -263,7 +268,10 @@ async function dutyOfHttp() {
 		await interrupt(server.rolePids('http')[0]);
 		assert.equal((await request(client, `${origin.url}/big`)).status, 200);
 	});
-	await endOfHttp(`${origin.url}/go`);
+	await endByItself({'http.allow_private': 'true'}, async (server, client) => {
+		await request(client, `${origin.url}/go`);
+		return server.rolePids('http');
+	});
 	origin.stop();
 	secure.closeAllConnections();
 	secure.close();
