@@ -22,7 +22,7 @@ enum {
 #define PROCESS_ID "exec"
 
 static const char help[] =
-    "Usage: sallyport exec --url URL [OPTION]... -- COMMAND [ARGUMENT]...\n"
+    "Usage: sallyport exec [--url URL] [OPTION]... -- COMMAND [ARGUMENT]...\n"
     "\n"
     "Run COMMAND through the server at URL, as if it ran here: its output and\n"
     "errors come out apart, its input is read from here to the end, Ctrl-C\n"

@@ -25,8 +25,9 @@ static const char usage[] =
     "Try what the sandbox takes, in the process that would do it, and print\n"
     "what works, what is missing and what to change. Nothing is left behind.\n"
     "\n"
-    "exit codes: 0 everything works; 1 something is missing; 2 the default\n"
-    "preset cannot be served, or the question could not be asked\n";
+    "exit codes: 0 all works that is asked for; 1 something of that is\n"
+    "missing; 2 the default preset cannot be served, or the question could\n"
+    "not be asked\n";
 
 static void
 complain(const char *text)
