@@ -6,7 +6,8 @@ import path from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {AppServer} from './lib/appserver.mjs';
 import {Attach, END_MS, RELEASED_MS, START_MS, answersAt, app, failing,
-	keeperOf, untilRefused} from './lib/attach.mjs';
+	keeperOf, keyOf, untilRefused, workspace} from './lib/attach.mjs';
+import {blocksOf} from './lib/example.mjs';
 import {uniqueWord} from './lib/proc.mjs';
 import {foreignSkip, freshDirectory, rootSkip} from './lib/server.mjs';
 import {slow, until, within} from './lib/wait.mjs';
@@ -46,6 +47,29 @@ test('localhost and ::1 are this host', own, async (t) => {
 	}
 	await (await Attach.start(uniqueWord(), {where: six.where})).release();
 	six.stop();
+});
+
+test('the command of docs/hosts.md, and the line that it shows', own, async () => {
+	const [command, line] = blocksOf('hosts.md');
+	const at = path.join(freshDirectory('app'), 'app.sock');
+	const other = await AppServer.start({}, at);
+	const config = path.join(freshDirectory('conf'), 'conf');
+	fs.writeFileSync(config, '[log]\nlevel = warn\n');
+	const names = {'unix:/run/user/1000/codex.sock': `unix:${at}`,
+		'/etc/sallyport/box-7.conf': config, '/srv/box-7': workspace};
+	const [program, attach, ...args] = command.replaceAll('\\\n', ' ').trim()
+		.split(/\s+/).map((word) => names[word] ?? word);
+	assert.deepEqual([program, attach], ['sallyport', 'attach']);
+	for (const name of Object.values(names))
+		assert.ok(args.includes(name), name);
+	const attached = await Attach.run(args);
+	const shown = JSON.parse(line);
+	assert.deepEqual(Object.keys(attached.told), Object.keys(shown));
+	assert.equal(attached.told.environmentId, shown.environmentId);
+	assert.equal(attached.told.environmentId,
+		`sallyport-sandbox-${keyOf('box-7')}`);
+	await attached.release();
+	other.stop();
 });
 
 test('an app-server on a socket file', own, async () => {

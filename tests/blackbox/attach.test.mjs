@@ -17,7 +17,7 @@ import {slow, until, within} from './lib/wait.mjs';
 const own = {skip: foreignSkip};
 const asRoot = {skip: foreignSkip || rootSkip};
 
-test('the environment is registered and told in one line', own, async () => {
+test('5: the environment is registered and told in one line', own, async () => {
 	const id = uniqueWord();
 	const attach = await Attach.start(id);
 	const key = keyOf(id);
@@ -42,7 +42,7 @@ test('the environment is registered and told in one line', own, async () => {
 	assert.equal(stdout.split('\n').length, 2);
 });
 
-test('two share a server; it ends within a second of the last one, with 1001',
+test('22: two share a server; it ends within a second of the last one, with 1001',
 	own, async () => {
 		const id = uniqueWord();
 		const [first, second] = await Promise.all(
@@ -114,7 +114,7 @@ test('ids, workspaces and users have servers of their own', own, async () => {
 	await Promise.all([one, two, third].map((attach) => attach.release()));
 });
 
-test('a reacquire during release keeps server and URL', own, async () => {
+test('24: a reacquire during release keeps server and URL', own, async () => {
 	const id = uniqueWord();
 	const first = await Attach.start(id);
 	const client = await answersAt(first.url);
@@ -168,7 +168,7 @@ test('after the release a new lease starts a new server', own, async () => {
 	await second.release();
 });
 
-test('a release ends what TERM does not, before it returns', own, async () => {
+test('23b: a release ends what TERM does not, before it returns', own, async () => {
 	const id = uniqueWord();
 	const attach = await Attach.start(id);
 	const client = await answersAt(attach.url);

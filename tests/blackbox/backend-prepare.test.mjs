@@ -11,7 +11,10 @@ import {
 import {startParams} from './lib/client.mjs';
 import {Origin, bodyOf, refusal, request} from './lib/http.mjs';
 import {uniqueWord, withArgument} from './lib/proc.mjs';
-import {Server, foreignSkip, withServer} from './lib/server.mjs';
+import {writeExample} from './lib/example.mjs';
+import {
+	Server, fileUri, foreignSkip, freshDirectory, withServer,
+} from './lib/server.mjs';
 import {until, within} from './lib/wait.mjs';
 
 const own = {skip: foreignSkip};
@@ -229,6 +232,24 @@ test('what inspect has said stays, also for another exec', own, () =>
 			await until(20000, 'service', () =>
 				isIsolated(server).catch(() => false));
 		});
+	}));
+
+// --- the page of the type command ------------------------------------------
+
+test('the example of docs/backends/command.md', own, () => withNotes(
+	async (workspace, notes) => {
+		const config = writeExample(path.join(freshDirectory('conf'), 'conf'),
+			'backends/command.md', 0, {'/srv/project': workspace});
+		await withServer({workspace, keep: true, args: ['--config', config]},
+			async (server) => {
+				const client = await server.connect();
+				assert.equal((await client.shell('exit 3')).exitCode, 3);
+				await count(notes, 1);
+				assert.deepEqual(notes(), ['completed 3 false']);
+				assert.deepEqual(await client.call('fs/readDirectory',
+					{path: fileUri(workspace), sandbox: null}), {entries: [
+					{fileName: 'notes', isDirectory: false, isFile: true}]});
+			});
 	}));
 
 // --- http ------------------------------------------------------------------

@@ -1,18 +1,18 @@
 // The built-in types of backend against what they are for: containers of
-// docker and podman, and a host behind ssh. What is left there is looked for
-// there.
+// docker and podman, and a host behind ssh, configured as their pages say. What
+// is left there is looked for there.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {places} from './lib/places.mjs';
-import {uniqueWord} from './lib/proc.mjs';
+import {uniqueWord, withArgument} from './lib/proc.mjs';
 import {Server, foreignSkip} from './lib/server.mjs';
-import {until} from './lib/wait.mjs';
+import {until, within} from './lib/wait.mjs';
 
 const SLOW_MS = 20000;
 
 async function connected(place, set, body) {
 	const server = await Server.start({workspace: place.work, keep: true,
-		set: {...place.set, ...set}});
+		args: ['--config', place.config], set});
 	try {
 		const client = await server.connect(
 			place.cwd === undefined ? {} : {cwd: place.cwd});
@@ -25,15 +25,18 @@ async function connected(place, set, body) {
 const gone = (place, word) => until(SLOW_MS, `end of ${word}`,
 	() => place.living(word) === 0);
 
-/** A tree that no polite signal ends, one of it away from its parents. */
+const FOREVER = 'while :; do /bin/sleep 1; done';
+
+/** A tree that no polite signal ends, two of it away from their parents, and
+ * one of them without any variable. */
 async function stubborn(client, place, options) {
 	const word = uniqueWord();
-	const forever = 'while :; do sleep 1; done';
 	const process = await client.start(['/bin/sh', '-c',
-		`trap "" TERM INT HUP; (setsid sh -c "${forever}" ${word} &); ` +
-		`echo running; ${forever}`], options);
+		`trap "" TERM INT HUP; (setsid sh -c "${FOREVER}" ${word} &); ` +
+		`(env -i /bin/setsid /bin/sh -c "${FOREVER}" ${word} &); ` +
+		`echo running; ${FOREVER}`], options);
 	await process.prints(/running/, SLOW_MS);
-	await until(SLOW_MS, `${word} inside`, () => place.living(word) > 0);
+	await until(SLOW_MS, `${word} inside`, () => place.living(word) > 2);
 	return {process, word};
 }
 
@@ -136,6 +139,51 @@ async function stopped(place) {
 	assert.equal(place.living(word), 0);
 }
 
+const RESTRICTED = {sandbox: {windowsSandboxLevel: 'disabled', permissions:
+	{type: 'external', network: 'restricted'}}};
+
+/** No network is served in a container that has none, and only there. */
+async function isolation(place) {
+	const start = (client) => client.start(['/bin/true'], RESTRICTED);
+	await connected(place, {}, async (client) => {
+		assert.equal((await (await start(client)).end(SLOW_MS)).exitCode, 0);
+	});
+	await connected(place, {'backend.target': 'wide'}, (client) =>
+		assert.rejects(start(client),
+			/network restrictions cannot be enforced/));
+	const server = new Server({workspace: place.work, keep: true,
+		args: ['--config', place.config], set: {'backend.target': 'nobody'}});
+	const {code} = await within(SLOW_MS, 'its end', server.exited);
+	await server.stop();
+	assert.equal(code, 1);
+	assert.match(server.stderr, /inspect ended with status \d+: .*nobody/);
+}
+
+/** Where each program has its own container nothing has a way out. */
+async function single(place) {
+	await connected({...place, config: place.single}, RETENTION,
+		async (client, server) => {
+			const word = uniqueWord();
+			const end = await client.shell('cat; echo "$A"; exit 7',
+				{ms: SLOW_MS, env: {A: 'b'}});
+			assert.deepEqual([end.stdout, end.exitCode], ['b\n', 7]);
+			const process = await client.start(['/bin/sh', '-c',
+				'(ulimit -m 1; trap "" TERM INT HUP; exec env -i /bin/setsid ' +
+				`/bin/sh -c "${FOREVER}" ${word}) & echo running; wait`]);
+			await process.prints(/running/, SLOW_MS);
+			await until(SLOW_MS, word, () => withArgument(word).length > 0);
+			await process.terminate();
+			await process.end(SLOW_MS);
+			await until(SLOW_MS, 'end of all', () =>
+				withArgument(word).length === 0 &&
+				place.run(['ps', '-aq', '--filter', 'name=run-']) === '');
+			assert.doesNotMatch(server.stderr, /backend_command_failed/);
+		});
+}
+
+/** Of docs/seed-checklist.md. */
+const ROWS = {docker: '10e, 11b: ', podman: '11f: '};
+
 const only = process.env.SALLYPORT_PLACES?.split(',');
 for (const {name, skip, start} of places.filter((place) =>
 	only?.includes(place.name) ?? true))
@@ -147,6 +195,12 @@ for (const {name, skip, start} of places.filter((place) =>
 					await t.test(`${name}: ${what}`,
 						() => check(client, place));
 			});
+			if (place.run !== undefined)
+				await t.test(`${ROWS[name]}${name}: its network`,
+					() => isolation(place));
+			if (place.single)
+				await t.test(`${name}: a container for each program`,
+					() => single(place));
 			await t.test(`${name}: a lost connection`, () => loss(place));
 			await t.test(`${name}: the server's end`, () => stopped(place));
 		} finally {

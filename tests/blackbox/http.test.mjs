@@ -315,7 +315,7 @@ test('a lost connection ends what is under way, and its process', own,
 		held.stop();
 	});
 
-test('a killed sallyport-http ends its requests, the next one works', own,
+test('L3: a killed sallyport-http ends its requests, the next one works', own,
 	async () => {
 		const one = await server.connect();
 		const before = new Set(server.rolePids('http'));

@@ -20,7 +20,7 @@ const client = await Client.connect(server.url,
 
 const missing = [NOT_FOUND, 'file not found'];
 
-test('what is missing is -32004 "file not found"', async () => {
+test('19: what is missing is -32004 "file not found"', async () => {
 	const files = scratch(server, client);
 	for (const method of ['readFile', 'getMetadata', 'canonicalize',
 		'readDirectory'])

@@ -49,7 +49,7 @@ test('every message says jsonrpc 2.0', () => connected(async (client) => {
 		assert.equal(message.jsonrpc, '2.0');
 }));
 
-test('environment/info is exactly shell, cwd and one capability', () =>
+test('2a: environment/info is exactly shell, cwd and one capability', () =>
 	connected(async (client) => {
 		assert.deepEqual(await client.call('environment/info', null), {
 			shell: {name: 'sh', path: '/bin/sh'},
@@ -59,7 +59,7 @@ test('environment/info is exactly shell, cwd and one capability', () =>
 		assert.deepEqual(await client.status(), {status: 'ready'});
 	}, bare));
 
-test('a workspace with blanks and # is encoded in cwd', async () => {
+test('2b: a workspace with blanks and # is encoded in cwd', async () => {
 	const dir = path.join(freshDirectory(), 'space #project');
 	fs.mkdirSync(dir);
 	const s = await Server.start({...compat, workspace: dir});
@@ -80,7 +80,7 @@ test('before initialize methods are -32600, after it they are served', () =>
 		assert.equal((await client.refusal('initialize', {})).code, -32600);
 	}, {initialize: false}));
 
-test('a command runs with the policy of the environment, ids and all', () =>
+test('5: a command runs with the policy of the environment, ids and all', () =>
 	connected(async (client) => {
 		const result = await client.call('process/start', startParams(
 			['/usr/bin/env'], client.cwd, {
@@ -119,7 +119,7 @@ test('CODEX_SANDBOX_EXEC_ID is another for each process', () =>
 		assert.ok(!ids.has('\n'));
 	}));
 
-test('inherit all adds nothing of the server, and the id alone', () =>
+test('16: inherit all adds nothing of the server, and the id alone', () =>
 	connected(async (client) => {
 		const process = await client.start(['/usr/bin/env'], {
 			env: {},
@@ -143,7 +143,7 @@ test('start needs neither env nor arg0, and initialized is not needed', () =>
 		assert.equal(exited.sandboxDenied, false);
 	}, bare));
 
-test('arg0 as a string is refused, and nothing is launched', () =>
+test('9: arg0 as a string is refused, and nothing is launched', () =>
 	connected(async (client) => {
 		const error = await client.refusal('process/start',
 			startParams(['/bin/sh', '-c', 'echo x > launched'], client.cwd,
@@ -155,13 +155,15 @@ test('arg0 as a string is refused, and nothing is launched', () =>
 			{processId: 'p', chunk: encode('x')})), {status: 'unknownProcess'});
 	}));
 
-for (const cwd of [
-	'/workspace', 'workspace', 'https://remote.example.test/workspace',
-	'file://remote.example.test/workspace', 'file:///workspace?query=1',
-	'file:///workspace#fragment', 'file:///C:/workspace',
-	'file:///%43:/workspace', 'file:///workspace%00',
+for (const [row, cwd] of [
+	['7a', '/workspace'], ['7b', 'workspace'],
+	['7c', 'https://remote.example.test/workspace'],
+	['7d', 'file://remote.example.test/workspace'],
+	['7e', 'file:///workspace?query=1'], ['7f', 'file:///workspace#fragment'],
+	['7g', 'file:///C:/workspace'], ['7h', 'file:///%43:/workspace'],
+	['7i', 'file:///workspace%00'],
 ])
-	test(`cwd ${cwd} is refused with the words "process cwd"`, () =>
+	test(`${row}: cwd ${cwd} is refused with the words "process cwd"`, () =>
 		connected(async (client) => {
 			const error = await client.refusal('process/start',
 				startParams(['/bin/true'], cwd, {processId: 'p'}));
@@ -170,7 +172,7 @@ for (const cwd of [
 				{processId: 'p'})).running, false);
 		}));
 
-test('an encoded cwd is decoded', () => connected(async (client) => {
+test('6: an encoded cwd is decoded', () => connected(async (client) => {
 	fs.mkdirSync(path.join(server.workspace, 'example repo'));
 	const {stdout} = await client.shell(
 		'pwd', {cwd: `${server.workspaceUri}/example%20repo`});
@@ -181,19 +183,19 @@ const managed = (file, network) => ({
 	permissions: {type: 'managed', file_system: file, network},
 });
 const refused = {
-	'restricted entries': [{sandbox: managed({
+	'10a: restricted entries': [{sandbox: managed({
 		type: 'restricted', entries: [],
 	}, 'enabled')}, /filesystem sandbox.*cannot be enforced/i],
-	'enforceManagedNetwork': [{enforceManagedNetwork: true},
+	'10b: enforceManagedNetwork': [{enforceManagedNetwork: true},
 		/managed network.*cannot be enforced/i],
-	'managedNetwork': [{enforceManagedNetwork: true,
+	'10c: managedNetwork': [{enforceManagedNetwork: true,
 		managedNetwork: {loopbackPorts: [], allowLocalBinding: false}},
 	/managed network.*cannot be enforced/i],
-	'networkProxy': [{networkProxy: {policyDecisionTimeoutMs: 1000}},
+	'10d: networkProxy': [{networkProxy: {policyDecisionTimeoutMs: 1000}},
 		/network proxy.*not supported/i],
 };
 for (const [what, [members, text]] of Object.entries(refused))
-	test(`a start with ${what} is refused before anything is launched`, () =>
+	test(`${what} in a start is refused before anything is launched`, () =>
 		connected(async (client) => {
 			const error = await client.refusal('process/start', startParams(
 				['/bin/sh', '-c', 'echo x > launched'], client.cwd,
@@ -203,13 +205,13 @@ for (const [what, [members, text]] of Object.entries(refused))
 		}, bare));
 
 const allowed = {
-	'no sandbox': null,
-	'external, restricted network': {permissions:
+	'11a: no sandbox': null,
+	'11b: external, restricted network': {permissions:
 		{type: 'external', network: 'restricted'}},
-	'disabled': {permissions: {type: 'disabled'}},
+	'11c: disabled': {permissions: {type: 'disabled'}},
 };
 for (const [what, sandbox] of Object.entries(allowed))
-	test(`a start with ${what} runs and reports sandboxType none`, () =>
+	test(`${what} in a start runs and reports sandboxType none`, () =>
 		connected(async (client) => {
 			const result = await client.call('process/start', startParams(
 				['/bin/true'], client.cwd, {processId: 'p', sandbox}));
@@ -217,7 +219,7 @@ for (const [what, sandbox] of Object.entries(allowed))
 			assert.equal((await client.event('p', 'exited')).exitCode, 0);
 		}, bare));
 
-test('a write needs no writeId, and arrives', () =>
+test('12: a write needs no writeId, and arrives', () =>
 	connected(async (client) => {
 		const process = await client.start(['/bin/sh', '-c',
 			'read line; echo "echo:$line"'], {pipeStdin: true});
@@ -228,7 +230,7 @@ test('a write needs no writeId, and arrives', () =>
 		assert.equal(decode(first.params.chunk).toString(), 'echo:hello\n');
 	}));
 
-test('a terminal, Ctrl-C without writeId, a handler that exits 42', () =>
+test('13: a terminal, Ctrl-C without writeId, a handler that exits 42', () =>
 	connected(async (client) => {
 		const process = await client.start(['/bin/sh', '-c',
 			'[ -t 0 ] && [ -t 1 ] && trap "exit 42" INT && echo up; ' +
@@ -241,7 +243,7 @@ test('a terminal, Ctrl-C without writeId, a handler that exits 42', () =>
 		assert.equal((await process.end()).exitCode, 42);
 	}));
 
-test('interrupt without initialized, env and arg0', () =>
+test('14: interrupt without initialized, env and arg0', () =>
 	connected(async (client) => {
 		await client.call('process/start', barely(['/bin/sh', '-c',
 			'trap "echo handled; exit 42" INT; echo up; ' +
@@ -256,7 +258,7 @@ test('interrupt without initialized, env and arg0', () =>
 			{processId: 'nobody', signal: 'interrupt'}), {});
 	}, bare));
 
-test('a killed terminal process is exit code 1, in read and exited', () =>
+test('15: a killed terminal process is exit code 1, in read and exited', () =>
 	connected(async (client) => {
 		await client.call('process/start', barely(
 			['/bin/sh', '-c', 'kill -KILL $$'], client, {tty: true}));
@@ -272,7 +274,7 @@ test('a killed piped process is 128+N', () => connected(async (client) => {
 	assert.equal((await client.shell('kill -KILL $$')).exitCode, 137);
 }));
 
-test('statuses of write and terminate for unknown processes', () =>
+test('18: statuses of write and terminate for unknown processes', () =>
 	connected(async (client) => {
 		assert.deepEqual(await client.call('process/write',
 			{processId: 'no', chunk: encode('x')}),
@@ -288,7 +290,7 @@ test('an id that exists is an error', () => connected(async (client) => {
 	assert.match(error.text, /process already exists: twice|already exists/);
 }));
 
-test('unknown methods have the text of this form, our extensions too', () =>
+test('19: unknown methods have the text of this form, our extensions too', () =>
 	connected(async (client) => {
 		for (const method of ['fs/walk', 'unsupported/method',
 			'process/closeStdin', 'process/resize']) {
@@ -309,7 +311,7 @@ test('malformed JSON is answered with id -1', () =>
 		await client.status();
 	}));
 
-test('a wrong path is upgraded, then closed with 1008 unauthorized',
+test('20: a wrong path is upgraded, then closed with 1008 unauthorized',
 	async () => {
 		await Promise.all(['/wrong', '/', `${server.path}x`].map(async (wrong) => {
 			const {wire, answer} = await upgrade(server.port, wrong);
@@ -322,7 +324,7 @@ test('a wrong path is upgraded, then closed with 1008 unauthorized',
 		}));
 	});
 
-test('an oversize frame on a wrong path is 1008 or 1009', async () => {
+test('21: an oversize frame on a wrong path is 1008 or 1009', async () => {
 	const {wire} = await upgrade(server.port, '/wrong');
 	await wire.write(Buffer.concat([
 		frameHeader({opcode: 2, length: 100 * 1024 * 1024 + 1}),
@@ -333,7 +335,7 @@ test('an oversize frame on a wrong path is 1008 or 1009', async () => {
 	await connected((client) => client.status());
 });
 
-test('100 MiB + 1 byte in a binary frame is 1009', async () => {
+test('8: 100 MiB + 1 byte in a binary frame is 1009', async () => {
 	const {wire} = await upgrade(server.port, server.path);
 	await wire.write(Buffer.concat([
 		frameHeader({opcode: 2, length: 100 * 1024 * 1024 + 1}),
@@ -360,7 +362,7 @@ test('waitMs is cut to 30 s', async () => {
 	await s.stop();
 });
 
-test('two chunks of 4 bytes: the byte limit moves the cursor', () =>
+test('17: two chunks of 4 bytes: the byte limit moves the cursor', () =>
 	connected(async (client) => {
 		const process = await client.start(
 			['/bin/sh', '-c', 'printf one-; read x; printf two-'],
@@ -376,7 +378,7 @@ test('two chunks of 4 bytes: the byte limit moves the cursor', () =>
 		assert.ok(first.nextSeq < rest.nextSeq);
 	}));
 
-test('losing the socket ends a tree that ignores signals within 3 s',
+test('23a: losing the socket ends a tree that ignores signals within 3 s',
 	async () => {
 		const word = uniqueWord();
 		const client = await server.connect();
@@ -399,7 +401,7 @@ test('a session is not resumed', async () => {
 	assert.notEqual(second.sessionId, first.sessionId);
 });
 
-test('release: trees are gone and new connections refused', async () => {
+test('22: release: trees are gone and new connections refused', async () => {
 	const s = await Server.start(compat);
 	const word = uniqueWord();
 	const client = await s.connect();

@@ -48,11 +48,11 @@ export class Attach {
 
 	constructor(id, {
 		where = app.where, args = [], env = {}, command = [], dir = workspace,
-		stdin = 'pipe', prefix = [], base = runtime,
+		stdin = 'pipe', prefix = [], base = runtime, whole,
 	} = {}) {
-		const line = [...prefix, binary, 'attach', '--app-server', where,
-			'--workspace', dir, ...(id ? ['--runtime-id', id] : []), ...args,
-			...(command.length > 0 ? ['--', ...command] : [])];
+		const line = [...prefix, binary, 'attach', ...whole ?? ['--app-server',
+			where, '--workspace', dir, ...(id ? ['--runtime-id', id] : []),
+			...args, ...(command.length > 0 ? ['--', ...command] : [])]];
 		this.child = spawn(line[0], line.slice(1), {
 			env: {...process.env, XDG_RUNTIME_DIR: base, ...env},
 			stdio: [stdin, 'pipe', 'pipe'],
@@ -84,6 +84,11 @@ export class Attach {
 		attach.told = await within(START_MS, 'line of attach', attach.attached);
 		attach.url = attach.told.execServerUrl;
 		return attach;
+	}
+
+	/** With these arguments and no others. */
+	static run(whole) {
+		return Attach.start(undefined, {whole});
 	}
 
 	/** Close its standard input; tell how it ended. */

@@ -5,6 +5,7 @@ import {execFileSync, spawn} from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
+import {writeExample} from './example.mjs';
 import {rootSkip} from './server.mjs';
 import {withArgument} from './proc.mjs';
 import {until, within} from './wait.mjs';
@@ -90,22 +91,23 @@ const EVERY = 'for d in /proc/[0-9]*; do tr "\\0" " " <$d/cmdline; echo; done';
  * A container by the name box, run by a command line that is given args.
  * Zombies have no arguments, and are nobody.
  */
-function container(dir, type, run, ulimits, sock, environment) {
+function container(dir, type, run, ulimits, sock, theirs) {
+	const work = path.join(dir, 'work');
+	const names = {'/srv/project': work, 'gid = 998': `gid = ${GROUP}`,
+		[theirs]: sock};
 	run(['import', image(dir), 'mini:1']);
-	run(['run', '-d', '--name', 'box', '--network', 'none', ...ulimits,
-		'mini:1', '/bin/sleep', '1000000']);
+	for (const [name, network] of [['box', 'none'], ['wide', 'host']])
+		run(['run', '-d', '--name', name, '--network', network, ...ulimits,
+			'mini:1', '/bin/sleep', '1000000']);
 	return {
 		cwd: 'file:///workspace',
-		work: path.join(dir, 'work'),
-		sock,
-		set: {
-			'backend.type': type,
-			'backend.target': 'box',
-			'backend.isolated': 'true',
-			'backend.gid': String(GROUP),
-			'backend.socket': sock,
-			'env.set': `${environment}=unix://${sock}`,
-		},
+		work,
+		run,
+		config: writeExample(path.join(dir, 'conf'), `backends/${type}.md`, 0,
+			{'target = project': 'target = box', ...names}),
+		single: type === 'docker' && writeExample(path.join(dir, 'single'),
+			'backends/docker.md', 1,
+			{'target = project-image': 'target = mini:1', ...names}),
 		living: (word) => run(['exec', 'box', '/bin/sh', '-c', EVERY])
 			.split('\n').filter((line) => line.includes(word)).length,
 	};
@@ -140,13 +142,17 @@ async function docker() {
 		'-H', `unix://${sock}`, '--group', String(GROUP)]);
 	const stop = async () => {
 		await end();
+		// It keeps the host's network as a mount if a container had that.
+		capture('/bin/sh', ['-c', 'umount "$1" 2>/dev/null; :', 'sh',
+			path.join(dir, 'exec/netns/default')]);
 		remove(dir);
 	};
 	try {
 		await ready(dir, 'dockerd', () => void run(['info']));
-		const place = container(dir, 'docker', run, [], sock, 'DOCKER_HOST');
+		const place = container(dir, 'docker', run, [], sock,
+			'/run/docker.sock');
 		return {...place, stop: async () => {
-			run(['rm', '-f', 'box']);
+			run(['rm', '-f', 'box', 'wide']);
 			await stop();
 		}};
 	} catch (e) {
@@ -166,12 +172,12 @@ async function podman() {
 	// A runtime would raise these beyond what a container's host may give.
 	const place = container(dir, 'podman', run,
 		['--ulimit', 'nofile=1024:1024', '--ulimit', 'nproc=4096:4096'],
-		sock, 'CONTAINER_HOST');
+		sock, '/run/podman/podman.sock');
 	const end = daemon(dir, 'podman',
 		[...local, 'system', 'service', '--time', '0', `unix://${sock}`]);
 	const stop = async () => {
 		await end();
-		run(['rm', '-f', '-t', '0', 'box']);
+		run(['rm', '-f', '-t', '0', 'box', 'wide']);
 		run(['rmi', '-f', 'mini:1']);
 		// One for each program stays for minutes, and would then make the
 		// directory again.
@@ -262,14 +268,11 @@ PermitRootLogin yes
 	}
 	return {
 		work: at('work'),
-		set: {
-			'backend.type': 'ssh',
-			'backend.target': 'far',
-			'backend.uid': String(USER),
-			'backend.gid': String(USER),
-			'env.set': `HOME=${at('home')}`,
-			'profile.network': 'enabled',
-		},
+		config: writeExample(at('conf'), 'backends/ssh.md', 0, {
+			'/srv/project': at('work'),
+			'build@builder': 'far',
+			'id = 2000': `id = ${USER}`,
+			'/var/lib/sallyport/ssh-home': at('home')}),
 		living: (word) => withArgument(word).length,
 		stop,
 	};
