@@ -15,6 +15,7 @@ net_stop(struct net *n, int status)
 {
 	n->stop = true;
 	n->exit_status = status;
+	ws_wake(n);
 }
 
 /* Wait for what a channel needs: messages always, room while it has a queue. */

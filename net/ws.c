@@ -410,6 +410,15 @@ ws_turn(struct net *n)
 		net_stop(n, 1);
 }
 
+/* What has to be done before the library waits, such as closing, may end what
+ * we serve: it would then wait for an event that does not come. */
+void
+ws_wake(struct net *n)
+{
+	if (n->lws != NULL)
+		lws_cancel_service(n->lws);
+}
+
 void
 ws_adopt(struct net *n, int fd, const char *peer)
 {

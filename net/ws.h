@@ -11,6 +11,8 @@ void ws_done(struct net *n);
 
 /* Serve one turn: waits until something happens or a timer is due. */
 void ws_turn(struct net *n);
+/* Let that come to its end: there may be no event that it waits for. */
+void ws_wake(struct net *n);
 
 /* Hand over an accepted socket; fd is taken. */
 void ws_adopt(struct net *n, int fd, const char *peer);
