@@ -13,6 +13,8 @@ import {until, within} from './lib/wait.mjs';
 const own = {skip: foreignSkip};
 const SESSIONS = 20;
 const GONE_MS = 3000;
+/** On a busy machine it would kill before all has ended in order. */
+const PATIENT = {set: {'limits.shutdown_timeout': '30s'}};
 
 /** Sessions that run trees which ignore every polite request to end. */
 async function stubborn(server, count, word) {
@@ -127,7 +129,7 @@ test('kill -9 of everything at once: nothing is left', own, async () => {
 test('SIGTERM and SIGINT: trees are gone when the server has exited with 0',
 	own, async () => {
 		for (const signal of ['SIGTERM', 'SIGINT']) {
-			const server = await Server.start();
+			const server = await Server.start(PATIENT);
 			const word = uniqueWord();
 			const clients = await stubborn(server, 3, word);
 			process.kill(server.pid, signal);

@@ -402,7 +402,8 @@ test('a session is not resumed', async () => {
 });
 
 test('22: release: trees are gone and new connections refused', async () => {
-	const s = await Server.start(compat);
+	const s = await Server.start(
+		{...compat, set: {'limits.shutdown_timeout': '30s'}});
 	const word = uniqueWord();
 	const client = await s.connect();
 	await (await client.start(['/bin/sh', '-c',

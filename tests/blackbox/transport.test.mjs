@@ -399,7 +399,8 @@ test('stdout is the URL alone, and its secret is told nowhere else', own,
 
 test('SIGTERM closes connections with 1001 and the server exits 0', own,
 	async () => {
-		const s = await Server.start();
+		const s = await Server.start(
+			{set: {'limits.shutdown_timeout': '30s'}});
 		const client = await s.connect();
 		const {code} = await s.stop();
 		assert.deepEqual(await within(5000, 'close', client.closed),
