@@ -11,7 +11,7 @@ import lint
 def stale():
     run = subprocess.run(
         [sys.executable, "-B", str(lint.ROOT / "docs/generate.py"), "--check"],
-        capture_output=True, text=True, timeout=60)
+        capture_output=True, text=True, timeout=300)
     found = run.stdout.split()
     return [f"{name}: run docs/generate.py" for name in found] + \
         run.stderr.splitlines()[-3:]

@@ -30,7 +30,7 @@ def main():
         lint.skip(f"clang-format {MAJOR} is not installed")
     run = subprocess.run(
         [tool, "--dry-run", "--Werror", *lint.sources(".c", ".h")],
-        cwd=lint.ROOT, capture_output=True, text=True, timeout=100)
+        cwd=lint.ROOT, capture_output=True, text=True, timeout=500)
     first = {}
     for name, line in re.findall(r"^(\S+?):(\d+):\d+: error", run.stderr,
                                  re.M):

@@ -27,7 +27,7 @@ def compile_alone(name):
                         "-Wall", "-Wextra", "-Werror", "-I", str(lint.ROOT),
                         "-x", "c", "-"],
         input=f'#include "{name}"\n', capture_output=True, text=True,
-        timeout=60)
+        timeout=300)
     return [] if run.returncode == 0 else run.stderr.splitlines()[:10]
 
 

@@ -29,7 +29,7 @@ def pages():
 def installed(build, meson, folder):
     environment = {**os.environ, "DESTDIR": folder}
     subprocess.run([*meson, "install", "-C", build, "--no-rebuild",
-                    "--quiet"], check=True, env=environment, timeout=60,
+                    "--quiet"], check=True, env=environment, timeout=300,
                    stdout=subprocess.DEVNULL)
     return {str(path.relative_to(folder)): path.stat().st_mode & 0o7777
             for path in pathlib.Path(folder).rglob("*") if path.is_file()}
