@@ -274,7 +274,8 @@ limits_hold(void **state)
 	driver_wait_gone(&f->d, &f->p);
 	driver_sh(&f->d, 1,
 	    "head -c 2000000 /dev/zero > /tmp/big 2>/dev/null || echo full; "
-	    "for i in $(seq 40); do sleep 0.5 & done 2>/dev/null; wait",
+	    "trap 'kill $p' EXIT; for i in $(seq 40); do "
+	    "sleep 1000 & p=\"$p $!\"; done 2>/dev/null; wait",
 	    &p);
 	assert_non_null(strstr(p.out, "full"));
 	assert_int_not_equal(p.status, 0);

@@ -82,7 +82,7 @@ start_swapper(const char *a, const char *b)
 	 * would keep the worker. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || privdrop_close_from(3) < 0)
 		_exit(99);
-	(void)alarm(60);
+	(void)alarm(100);
 	for (;;)
 		(void)renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
 }
@@ -226,7 +226,7 @@ static void
 without_a_sandbox_what_follows_links_gets_outside(void **state)
 {
 	bool has_read = false, has_written = false, has_made = false;
-	int64_t end = now_ms() + 2 * RACE_MS;
+	int64_t end = now_ms() + WORKER_DEADLINE_MS;
 	struct rig *rig = *state;
 	pid_t swapper;
 
