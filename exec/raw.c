@@ -181,12 +181,14 @@ raw_send(int socket, const void *data, size_t len, const int *fds, size_t count)
 	return 0;
 }
 
-/* The descriptors of a received record; false if there is no room for them. */
+/* The descriptors of a received record; false if there is no room for them:
+ * the alignment of the control buffer lets one more come, which is closed. */
 static int
 collect(struct msghdr *h, int *fds, size_t room, size_t *count)
 {
 	struct cmsghdr *m = CMSG_FIRSTHDR(h);
 	size_t n;
+	int fd;
 
 	*count = 0;
 	if (m == NULL)
@@ -194,11 +196,14 @@ collect(struct msghdr *h, int *fds, size_t room, size_t *count)
 	if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS)
 		return 0;
 	n = (m->cmsg_len - CMSG_LEN(0)) / sizeof fds[0];
-	if (n > room)
-		n = room; /* cannot be: the control buffer is no larger */
-	memcpy(fds, CMSG_DATA(m), n * sizeof fds[0]);
-	*count = n;
-	return 1;
+	for (size_t i = 0; i < n; i++) {
+		memcpy(&fd, CMSG_DATA(m) + i * sizeof fd, sizeof fd);
+		if (i < room)
+			fds[(*count)++] = fd;
+		else
+			(void)close(fd);
+	}
+	return n <= room;
 }
 
 int
