@@ -103,14 +103,20 @@ for (const [what, open, inner, shut, count] of [
 
 test('nesting is taken up to a depth of 64', own, async () => {
 	const client = await server.connect();
-	const nested = (depth) =>
-		`{"id":"deep","method":"environment/status","params":${
-			'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
-	client.raw(nested(64));
-	await client.wait('answer', () =>
-		client.stray.find((m) => m.id === 'deep' && m.result));
-	client.stray.length = 0;
+	const nested = (depth, text = '') =>
+		`{"id":"deep","text":"${text}","method":"environment/status",` +
+		`"params":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
+	const taken = async (message) => {
+		client.raw(message);
+		await client.wait('answer', () =>
+			client.stray.find((m) => m.id === 'deep' && m.result));
+		client.stray.length = 0;
+	};
+	await taken(nested(64));
 	await malformed(client, nested(65));
+	// Brackets of a string do not count, those behind an escaped quote do.
+	await taken(nested(64, `\\"${'['.repeat(100)}`));
+	await malformed(client, nested(65, '\\"'));
 	await client.close();
 });
 
