@@ -35,7 +35,12 @@ export class Client {
 		await within(CALL_MS, 'WebSocket upgrade', client.opened);
 		if (options.initialize === false)
 			return client;
-		await client.initialize(options.params);
+		try {
+			await client.initialize(options.params);
+		} catch (e) {
+			client.socket.terminate();
+			throw e;
+		}
 		if (options.initialized !== false)
 			client.notify('initialized', {});
 		return client;

@@ -193,6 +193,9 @@ export async function withServer(options, body) {
 	const server = await Server.start(options);
 	try {
 		return await body(server);
+	} catch (e) {
+		e.stack += `\nits log, at the end:\n${server.stderr.slice(-2000)}`;
+		throw e;
 	} finally {
 		await server.stop();
 	}
