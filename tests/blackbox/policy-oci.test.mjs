@@ -139,6 +139,21 @@ const one = (entry, more = {}) => ({defaultAction: 'SCMP_ACT_ERRNO',
 	...more});
 const arg = (args) => one({args});
 
+test('what holds on one architecture leaves the other its own', own, () => {
+	const entries = (...syscalls) => load({defaultAction: 'SCMP_ACT_ERRNO',
+		syscalls: syscalls.map((entry) => (
+			{names: ['read'], action: 'SCMP_ACT_ALLOW', ...entry}))})
+		.stdout.split('\n').filter((line) => line.startsWith('read'))
+		.map((line) => line.split(' #')[0]);
+	const some = {args: [{index: 0, value: 1, op: 'SCMP_CMP_EQ'}]};
+	const amd64 = {includes: {arches: ['amd64']}};
+
+	assert.deepEqual(entries(some, amd64),
+		['read: ptr0 == 0x1', 'read [x86_64]']);
+	// Where it always may, a test is of no use.
+	assert.deepEqual(entries({...some, ...amd64}, {}), ['read']);
+});
+
 test('what a policy cannot say is an error', own, () => {
 	const rows = [
 		[one({}, {defaultAction: 'SCMP_ACT_LOG'}), /SCMP_ACT_LOG/],
