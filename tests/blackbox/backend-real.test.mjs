@@ -3,6 +3,8 @@
 // is left there is looked for there.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {farChecks} from './lib/farfiles.mjs';
+import {Files} from './lib/files.mjs';
 import {places} from './lib/places.mjs';
 import {uniqueWord, withArgument} from './lib/proc.mjs';
 import {Server, foreignSkip} from './lib/server.mjs';
@@ -184,6 +186,39 @@ async function single(place) {
 /** Of docs/seed-checklist.md. */
 const ROWS = {docker: '10e, 11b: ', podman: '11f: '};
 
+/** Every file method by a worker there; the large files by one way alone. */
+async function files(t, name, place, how, set) {
+	const patient = {...set, 'limits.fs_deadline': '150s'};
+	await connected(place, patient, async (client) => {
+		const top = new Files(client, place.files);
+		const checks = Object.entries(farChecks).filter(([what]) =>
+			how === 'worker' || !what.startsWith('large'));
+		for (const [i, [what, check]] of checks.entries())
+			await t.test(`${name}: ${how}: ${what}`, async () => {
+				await top.call('createDirectory', {path: `${how}${i}`});
+				await check(new Files(client, top.at(`${how}${i}`)), client);
+			});
+	});
+}
+
+/** A worker there that is killed is replaced, and none outlives its client. */
+async function lostWorker(place, set) {
+	await connected(place, {...set, ...RETENTION}, async (client) => {
+		const top = new Files(client, place.files);
+		await top.write('f', 'text');
+		await top.open('h', 'f');
+		assert.ok(place.workers() > 0);
+		place.killWorkers();
+		const error = await client.refusal('fs/readBlock',
+			{handleId: 'h', offset: 0, len: 1});
+		assert.match(error.text, /worker has gone|unknown file handle/);
+		assert.equal(String(await top.read('f', {ms: SLOW_MS})), 'text');
+		await client.drop();
+		await until(SLOW_MS, 'the end of the worker',
+			() => place.workers() === 0);
+	});
+}
+
 const only = process.env.SALLYPORT_PLACES?.split(',');
 for (const {name, skip, start} of places.filter((place) =>
 	only?.includes(place.name) ?? true))
@@ -203,6 +238,12 @@ for (const {name, skip, start} of places.filter((place) =>
 					() => single(place));
 			await t.test(`${name}: a lost connection`, () => loss(place));
 			await t.test(`${name}: the server's end`, () => stopped(place));
+			const there = {'backend.files': 'worker',
+				'backend.worker': place.worker};
+			await files(t, name, place, 'worker', there);
+			await files(t, name, place, 'send', {'backend.files': 'send'});
+			await t.test(`${name}: a worker that is lost`,
+				() => lostWorker(place, there));
 		} finally {
 			await place.stop();
 		}

@@ -209,6 +209,31 @@ async function dutyOfWorker() {
 	});
 }
 
+// --- bridge ----------------------------------------------------------------
+
+/** What leads to the files of another place, which is this one. */
+async function dutyOfBridge() {
+	await served({set: {'backend.type': 'command', 'backend.files': 'send',
+		'backend.start': 'sh -c {command}'}}, async (server, client) => {
+		const files = scratch(server, client, {});
+		const data = Buffer.alloc(3 * MIB, 7);
+		await files.write('f', data);
+		assert.equal((await files.read('f')).length, data.length);
+		await files.open('h', 'g', 'replace');
+		await files.writeBlock('h', 0, data.subarray(0, MIB));
+		await files.close('h');
+		await files.open('r', 'g');
+		await files.readBlock('r', 0, MIB);
+		await files.close('r');
+		for (let i = 0; i < 600; i++)
+			fs.writeFileSync(files.at(`${i}-${'n'.repeat(100)}`), '');
+		assert.equal((await files.list('')).length, 602);
+		for (const pid of workersOf(server))
+			await interrupt(pid);
+		assert.equal((await files.stat('f')).size, data.length);
+	});
+}
+
 // --- http ------------------------------------------------------------------
 
 const pem = path.join(freshDirectory('duty'), 'pem');
@@ -420,6 +445,7 @@ async function dutyOfSupervisor() {
 const duties = {
 	net: dutyOfNet,
 	worker: dutyOfWorker,
+	bridge: dutyOfBridge,
 	http: dutyOfHttp,
 	init: dutyOfInit,
 	child: dutyOfInit,

@@ -35,13 +35,14 @@ DUTY_SECONDS = 60
 ROLES = {
     'net': (['net'], 'net/sallyport-net'),
     'worker': (['worker'], 'exec/sallyport-exec'),
+    'bridge': (['bridge'], 'exec/sallyport-exec'),
     'http': (['http'], 'http/sallyport-http'),
     'init': (['init'], 'exec/sallyport-exec'),
     'supervisor': (['supervisor', 'exec', 'child'], 'sallyport'),
     'exec': (['exec', 'child'], 'exec/sallyport-exec'),
     'child': (['child'], 'exec/sallyport-exec'),
 }
-EVERY_LINE = ('net', 'worker', 'http', 'init')
+EVERY_LINE = ('net', 'worker', 'bridge', 'http', 'init')
 EXECUTABLES = ('sallyport', 'net/sallyport-net', 'exec/sallyport-exec',
                'http/sallyport-http', 'cli/sallyport-tool')
 MACHINE = {'x86_64': 'x86_64', 'aarch64': 'aarch64'}[os.uname().machine]

@@ -8,6 +8,7 @@ import {
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
+const LARGE_MS = 150000;
 /** What still fits one record, a frame, and what takes another. */
 const SIZES = [0, 1, 32 * KIB, 32 * KIB + 1, 64 * KIB - 1, 64 * KIB,
 	64 * KIB + 1, 3 * MIB];
@@ -101,8 +102,8 @@ export const farChecks = {
 	},
 	'large files, both ways': async (files) => {
 		const data = pattern(64 * MIB);
-		await files.write('large', data, {ms: 60000});
-		const back = await files.read('large', {ms: 60000});
+		await files.write('large', data, {ms: LARGE_MS});
+		const back = await files.read('large', {ms: LARGE_MS});
 		assert.equal(sha256(back), sha256(data));
 		await files.call('remove', {path: 'large'});
 	},

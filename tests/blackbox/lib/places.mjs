@@ -6,8 +6,8 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import {writeExample} from './example.mjs';
-import {rootSkip} from './server.mjs';
-import {withArgument} from './proc.mjs';
+import {build, rootSkip} from './server.mjs';
+import {commandLine, withArgument} from './proc.mjs';
 import {until, within} from './wait.mjs';
 
 const READY_MS = 30000;
@@ -19,8 +19,12 @@ const USER = 61236;
 /** Whose the workspaces are: nobody of the host, so that the view names him. */
 const OWNER = 61234;
 
-const APPLETS = ['basename', 'cat', 'echo', 'env', 'grep', 'id', 'kill', 'ls',
-	'ps', 'pwd', 'seq', 'setsid', 'sh', 'sleep', 'stty', 'tr', 'true', 'wc'];
+const APPLETS = ['basename', 'cat', 'chmod', 'echo', 'env', 'grep', 'head',
+	'id', 'kill', 'ls', 'ps', 'pwd', 'readlink', 'rm', 'seq', 'setsid', 'sh',
+	'sleep', 'stty', 'tr', 'true', 'wc'];
+/** The program of file workers, and where containers have it. */
+const WORKER = path.join(build, 'exec/sallyport-worker');
+const WORKER_THERE = '/sallyport-worker';
 
 const capture = (file, args, options) => execFileSync(file, args,
 	{encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], ...options});
@@ -79,6 +83,7 @@ function image(dir) {
 		fs.mkdirSync(path.join(root, name), {recursive: true});
 	fs.copyFileSync(capture('/bin/sh', ['-c', 'command -v busybox']).trim(),
 		path.join(root, 'bin/busybox'));
+	fs.copyFileSync(WORKER, path.join(root, WORKER_THERE));
 	for (const name of APPLETS)
 		fs.symlinkSync('busybox', path.join(root, 'bin', name));
 	capture('tar', ['-C', root, '-cf', path.join(dir, 'image.tar'), '.']);
@@ -86,6 +91,11 @@ function image(dir) {
 }
 
 const EVERY = 'for d in /proc/[0-9]*; do tr "\\0" " " <$d/cmdline; echo; done';
+
+/** Do something with each file worker in a container. */
+const WORKERS = (what) => 'for d in /proc/[0-9]*; do ' +
+	`[ "$(readlink $d/exe)" = ${WORKER_THERE} ] && ${what} \${d#/proc/}; ` +
+	'done; true';
 
 /**
  * A container by the name box, run by a command line that is given args.
@@ -108,6 +118,12 @@ function container(dir, type, run, ulimits, sock, theirs) {
 		single: type === 'docker' && writeExample(path.join(dir, 'single'),
 			'backends/docker.md', 1,
 			{'target = project-image': 'target = mini:1', ...names}),
+		worker: WORKER_THERE,
+		files: '/tmp/files',
+		killWorkers: () => run(['exec', 'box', '/bin/sh', '-c',
+			WORKERS('kill -9')]),
+		workers: () => run(['exec', 'box', '/bin/sh', '-c', WORKERS('echo')])
+			.split('\n').length - 1,
 		living: (word) => run(['exec', 'box', '/bin/sh', '-c', EVERY])
 			.split('\n').filter((line) => line.includes(word)).length,
 	};
@@ -220,6 +236,11 @@ function accepts(port) {
 	});
 }
 
+/** Processes that are nothing but a program: what starts it names it as well,
+ * and so does the server. */
+const alone = (program) => withArgument(program).filter((pid) =>
+	commandLine(pid).length === 1);
+
 /** Settings, keys and known hosts are in the home directory that sessions have. */
 async function ssh() {
 	const dir = directory();
@@ -252,6 +273,7 @@ StrictModes no
 UsePAM no
 PermitRootLogin yes
 `);
+	fs.copyFileSync(WORKER, at('worker'));
 	// Where it has its privilege separation; a package's script makes it.
 	fs.mkdirSync('/run/sshd', {recursive: true, mode: 0o755});
 	const end = daemon(dir, '/usr/sbin/sshd',
@@ -273,6 +295,11 @@ PermitRootLogin yes
 			'build@builder': 'far',
 			'id = 2000': `id = ${USER}`,
 			'/var/lib/sallyport/ssh-home': at('home')}),
+		worker: at('worker'),
+		files: at('files'),
+		killWorkers: () => alone(at('worker')).forEach((pid) =>
+			process.kill(pid, 'SIGKILL')),
+		workers: () => alone(at('worker')).length,
 		living: (word) => withArgument(word).length,
 		stop,
 	};
