@@ -199,11 +199,11 @@ backend_command_describe(const struct command_end *end, char *text, size_t size)
 {
 	int s = (int)end->status;
 
-	if (end->unstarted)
-		(void)snprintf(text, size, "could not be started");
-	else if (end->late)
+	if (end->late)
 		(void)snprintf(text, size,
 		    "took longer than limits.backend_timeout");
+	else if (end->unstarted)
+		(void)snprintf(text, size, "could not be started");
 	else if (WIFEXITED(s))
 		(void)snprintf(text, size, "ended with status %d",
 		    WEXITSTATUS(s));
