@@ -1,10 +1,13 @@
 /* sallyport-tool: the commands of sallyport that are clients of a server. */
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "cli/attach_keeper.h"
 #include "cli/command.h"
 
@@ -53,6 +56,7 @@ main(int argc, char **argv)
 	if (open_standard_fds() < 0)
 		return EXIT_USAGE;
 	(void)signal(SIGPIPE, SIG_IGN);
+	json_set_alloc_funcs(alloc_or_end, free);
 	if (strcmp(name, "--version") == 0) {
 		(void)puts("sallyport-tool " SALLYPORT_VERSION);
 		return 0;

@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <jansson.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
 #include "net/confine.h"
 #include "net/ws.h"
@@ -35,6 +37,7 @@ take_config(struct net *n, struct err *e)
 static int
 warm_up(struct net *n, struct err *e)
 {
+	json_set_alloc_funcs(alloc_or_end, free);
 	json_object_seed(0);
 	tzset();
 	n->poller = poller_new();
