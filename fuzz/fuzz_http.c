@@ -40,6 +40,7 @@
 #define NUMBER	     7 /* of the first request */
 #define REQUESTS     2
 #define TIMEOUT_MS   1000 /* for what a server makes libcurl wait for */
+#define FAULT_MS     10	  /* for what never comes after a call has failed */
 #define LOOKUPS_KEPT 4
 #define SECRET	     "Y2xpZW50OnNlY3JldA==" /* client:secret */
 
@@ -474,7 +475,9 @@ request(void)
 	static const char *const methods[] = {"GET", "POST", "HEAD", "PUT"};
 	scoped_buf url = {0}, headers = {0};
 	struct msg_http_request q = {.number = NUMBER,
-	    .timeout_ms = far.how & HOW_NO_TIME ? 0 : TIMEOUT_MS};
+	    .timeout_ms = far.how & HOW_NO_TIME	   ? 0
+			  : far.flags & FLAG_FAULT ? FAULT_MS
+						   : TIMEOUT_MS};
 
 	buf_init(&url, HTTP_URL_MAX);
 	buf_init(&headers, HTTP_HEADERS_MAX);
@@ -514,13 +517,15 @@ is_honest(void)
 static void
 serve(int end)
 {
+	struct channel *channel = channel_new(end, ROLE_HTTP, ROLE_NET);
 	struct exchange *x;
 	struct err e = {0};
 	int r;
 
+	assert(channel != NULL);
 	far.service->broken = false;
 	fault_begin();
-	r = service_run(far.service, channel_new(end, ROLE_HTTP, ROLE_NET), &e);
+	r = service_run(far.service, channel, &e);
 	fault_end();
 	(void)fault_clear();
 	assert(r == 0 || far.flags & FLAG_FAULT);

@@ -2,7 +2,9 @@
  * Reaches rpc_handle, method_call and the decoder of every method, in both
  * wire forms, on a connection that has not been initialized; further the
  * decoders of the objects inside parameters, and sandbox_decode. The input is
- * the text of one message. libwebsockets is replaced, as it is the far side.
+ * the text of one message; after "\x7f" and three bytes of a call that fails
+ * (fuzz/faults.h) it is the rest of an object. libwebsockets is replaced, as it
+ * is the far side.
  *
  * Asserts that a message has exactly one answer or closes the connection, that
  * the answer is JSON and bears the request's id or -1, that accepted
@@ -10,17 +12,29 @@
  * accepts the lenient one accepts too, and that a packed sandbox object is one
  * that exec accepts.
  */
+#include <errno.h>
 #include <libwebsockets.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/base64.h"
 #include "base/log.h"
+#include "fuzz/faults.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/mutate_json.h"
 #include "net/method.h"
 #include "net/sandbox.h"
 #include "privsep/pack.h"
+
+/* A call may fail. */
+static bool faulty;
+
+static bool
+is_refusal(int r, const struct err *e)
+{
+	return (r == -EINVAL && e->text[0] != '\0') || (r == -ENOMEM && faulty);
+}
 
 /* The library: nothing is sent and no time passes. */
 int
@@ -78,9 +92,12 @@ check_list(const struct param_list *l, uint64_t bound, size_t strings)
 		    .splitter = &splitter};                                    \
 		struct params_##name p;                                        \
 		struct err e = {0};                                            \
-		int r = params_##name##_decode(object, &d, &p, &e);            \
+		int r;                                                         \
                                                                                \
-		assert(r == 0 || (r == -EINVAL && e.text[0] != '\0'));         \
+		fault_begin();                                                 \
+		r = params_##name##_decode(object, &d, &p, &e);                \
+		fault_end();                                                   \
+		assert(r == 0 || is_refusal(r, &e));                           \
 		if (r == 0)                                                    \
 			check_##name(&p);                                      \
 		params_##name##_done(&p);                                      \
@@ -109,7 +126,7 @@ decode_both(const char *name, const json_t *object)
 	if (!json_is_object(object))
 		return;
 	if (decode_as(name, object, true))
-		assert(decode_as(name, object, false));
+		assert(decode_as(name, object, false) || faulty);
 }
 
 /* --- a sandbox object ------------------------------------------------------
@@ -121,11 +138,13 @@ sandbox(const json_t *object, bool strict)
 	struct sandbox_spec spec;
 	struct sandbox s;
 	struct err e = {0};
-	scoped_buf again;
-	int r = sandbox_decode(object, strict, &s, &e);
+	scoped_buf again = {.max = SANDBOX_SPEC_MAX};
+	int r;
 
-	buf_init(&again, SANDBOX_SPEC_MAX);
-	assert(r == 0 || (r == -EINVAL && e.text[0] != '\0'));
+	fault_begin();
+	r = sandbox_decode(object, strict, &s, &e);
+	fault_end();
+	assert(r == 0 || is_refusal(r, &e));
 	if (r == 0) {
 		assert(
 		    sandbox_spec_unpack(fuzz_view(&s.packed), &spec, &e) == 0);
@@ -219,13 +238,21 @@ whole(struct bytes text, const json_t *message, enum compat compat)
 {
 	struct net *n = network();
 	struct connection *c;
+	int r;
 
 	n->config.compat = compat_row(compat);
+	fault_begin();
 	c = connection_new(n, "127.0.0.1:1");
-	assert(c != NULL);
-	c->lifecycle = LIFECYCLE_OPEN;
-	assert(connection_append(c, text.data, text.len, 0, true) == 0);
-	assert((c->close_code != 0) != (c->out_count == 1));
+	r = -ENOMEM;
+	if (c != NULL) {
+		c->lifecycle = LIFECYCLE_OPEN;
+		r = connection_append(c, text.data, text.len, 0, true);
+	}
+	fault_end();
+	assert(r == 0 || (r == -ENOMEM && faulty));
+	if (c == NULL)
+		return;
+	assert((c->close_code != 0) != (c->out_count == 1) || faulty);
 	if (c->out_count == 1)
 		check_answer(TAILQ_FIRST(&c->out), message,
 		    n->config.compat->jsonrpc_member);
@@ -234,25 +261,39 @@ whole(struct bytes text, const json_t *message, enum compat compat)
 	assert(!n->stop && n->connection_count == 0 && n->message_bytes == 0);
 }
 
+static void
+check(struct bytes text, const json_t *message)
+{
+	whole(text, message, COMPAT_CODEX);
+	whole(text, message, COMPAT_OPENCLAW);
+	parts(message);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct bytes text = {.data = data, .len = size};
+	scoped_buf text = {.max = FUZZ_LEN_MAX};
 	json_error_t why;
+	struct reader r;
 	json_t *message;
 
 	if (size > FUZZ_LEN_MAX)
 		return 0;
 	(void)network();
-	message = json_loadb((const char *)data, size,
+	reader_init(&r, data, size);
+	faulty = size > 4 && data[0] == 0x7f;
+	if (faulty) {
+		(void)fuzz_u8(&r);
+		fault_read(&r);
+		assert(buf_put_u8(&text, '{') == 0);
+	}
+	assert(buf_put(&text, r.at, r.left) == 0);
+	message = json_loadb((const char *)text.data, text.len,
 	    JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
-	whole(text, message, COMPAT_CODEX);
-	whole(text, message, COMPAT_OPENCLAW);
-	parts(message);
+	check(fuzz_view(&text), message);
 	json_decref(message);
 	return 0;
 }
-
 /* --- mutation ---------------------------------------------------------------
  */
 
