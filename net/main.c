@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -50,13 +49,12 @@ static int
 serve(struct net *n)
 {
 	struct err e = {0};
-	int status = 1;
 
-	if (take_config(n, &e) < 0 || warm_up(n, &e) < 0 || confine(n, &e) < 0)
-		log_error("start_failed %s", e.text);
-	else
-		status = net_run(n);
-	return status;
+	if (take_config(n, &e) == 0 && warm_up(n, &e) == 0 &&
+	    confine(n, &e) == 0)
+		return net_run(n);
+	log_error("start_failed %s", e.text);
+	return 1;
 }
 
 int
