@@ -223,7 +223,42 @@ plan_worker(struct executor *x, struct session *s, struct bytes sandbox,
 	return r < 0 ? r : executor_plan(s->config, &q, plan, e);
 }
 
-/* The session is ready, refused or closed. */
+/* Nobody serves the files of this backend: net does not ask, unless it is not
+ * what it was. */
+static bool
+refuses_files(const struct session *s)
+{
+	const struct backend_config *b = &s->config->backend;
+
+	return b->on && b->files == BACKEND_FILES_REFUSE;
+}
+
+/* Whether session s, which is ready, refused or closed, is to have no worker
+ * now, whatever that may do; *why then says why. */
+static bool
+has_none(const struct executor *x, const struct session *s, struct refusal *why)
+{
+	if (s->state != SESSION_READY) {
+		why->text = s->state == SESSION_REFUSED
+				? s->text
+				: "the session is closed";
+		return true;
+	}
+	if (refuses_files(s)) {
+		why->reason = REFUSE_POLICY;
+		why->text = "the files of this backend cannot be reached "
+			    "through the server (backend.files)";
+		return true;
+	}
+	if (s->worker_count >= s->config->limits.session_workers_max ||
+	    x->worker_count >= s->config->limits.processes_max) {
+		why->reason = REFUSE_BUSY;
+		why->text = "busy: too many file workers; try again later";
+		return true;
+	}
+	return false;
+}
+
 static void
 start_in(struct executor *x, struct session *s, uint32_t number,
     struct bytes sandbox)
@@ -234,17 +269,7 @@ start_in(struct executor *x, struct session *s, uint32_t number,
 	struct err e = {0};
 	int r;
 
-	if (s->state != SESSION_READY) {
-		why.text = s->state == SESSION_REFUSED
-			       ? s->text
-			       : "the session is closed";
-		refuse_in(x, s, number, &why);
-		return;
-	}
-	if (s->worker_count >= s->config->limits.session_workers_max ||
-	    x->worker_count >= s->config->limits.processes_max) {
-		why.reason = REFUSE_BUSY;
-		why.text = "busy: too many file workers; try again later";
+	if (has_none(x, s, &why)) {
 		refuse_in(x, s, number, &why);
 		return;
 	}

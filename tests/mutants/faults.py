@@ -255,6 +255,10 @@ POLICY = [
 ]
 
 EXEC = [
+    Fault("files-refuse", "exec/executor_worker.c",
+          "\tif (refuses_files(s)) {", "\tif (false && refuses_files(s)) {",
+          "a net that was taken over has file workers of a backend without",
+          unit=("executor_worker",)),
     Fault("lease-streams", "exec/lease.c",
           "*count == want)", "*count >= want)",
           "an init may send more streams than it was asked for",
