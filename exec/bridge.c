@@ -114,8 +114,7 @@ serve_stream(struct bridge *b, const struct pollfd p[AT_COUNT], struct err *e)
 		r = 0;
 	else if (p[AT_IN].revents != 0)
 		r = bridge_in_read(&b->in, e);
-	return judge(r == -EPIPE ? -EPIPE : r, BRIDGE_STREAM_ENDED,
-	    BRIDGE_BROKEN);
+	return judge(r, BRIDGE_STREAM_ENDED, BRIDGE_BROKEN);
 }
 
 static enum bridge_result
