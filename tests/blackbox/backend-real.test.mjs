@@ -183,6 +183,18 @@ async function single(place) {
 		});
 }
 
+/** A start that sets no limit leaves the program that has no variables. */
+async function untagged(place) {
+	await connected(place, {'backend.start':
+		'docker exec {stdin:-i} {tty:-t} {target} sh -c "{command}"'},
+	async (client) => {
+		const {process, word} = await stubborn(client, place);
+		await process.terminate();
+		await process.end(SLOW_MS);
+		await until(SLOW_MS, 'one left', () => place.living(word) === 1);
+	});
+}
+
 /** Of docs/seed-checklist.md. */
 const ROWS = {docker: '10e, 11b: ', podman: '11f: '};
 
@@ -233,9 +245,12 @@ for (const {name, skip, start} of places.filter((place) =>
 			if (place.run !== undefined)
 				await t.test(`${ROWS[name]}${name}: its network`,
 					() => isolation(place));
-			if (place.single)
+			if (place.single) {
 				await t.test(`${name}: a container for each program`,
 					() => single(place));
+				await t.test(`${name}: the limit is what finds some`,
+					() => untagged(place));
+			}
 			await t.test(`${name}: a lost connection`, () => loss(place));
 			await t.test(`${name}: the server's end`, () => stopped(place));
 			const there = {'backend.files': 'worker',
