@@ -207,13 +207,15 @@ serve(struct bridge *b)
 	return 0;
 }
 
+/* A reader that goes, or a body that passes a limit, is an error to be told. */
 static void
-block_pipe_signal(void)
+block_signals(void)
 {
 	sigset_t set;
 
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGPIPE);
+	(void)sigaddset(&set, SIGXFSZ);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
@@ -229,7 +231,7 @@ bridge_here_run(const struct bridge_here *h)
 				.out = h->out,
 				.note = h->note});
 
-	block_pipe_signal();
+	block_signals();
 	if (r == 0)
 		r = begin(&b, h, &there);
 	if (r == 0 && there)

@@ -17,8 +17,8 @@ struct bridge_here {
  * Stand in for a worker with ROLE_NET at the channel's other end: send the
  * program, wait for the worker's first line, then pass on what comes, until
  * net closes its end. What is out of reach is told with FS_LOST. May run under
- * policy/syscalls/bridge.policy. Blocks SIGPIPE. Returns the exit status: 0 at
- * the end of the channel, else 1.
+ * policy/syscalls/bridge.policy. Blocks SIGPIPE and SIGXFSZ. Returns the exit
+ * status: 0 at the end of the channel, else 1.
  */
 int bridge_here_run(const struct bridge_here *h);
 

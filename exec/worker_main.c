@@ -12,6 +12,7 @@
 
 #include "exec/bridge.h"
 #include "exec/worker_fs.h"
+#include "privsep/privdrop.h"
 
 /* The process that touches files. It is killed when the way to whom it serves
  * is cut, whatever it is waiting for. */
@@ -124,5 +125,8 @@ main(int argc, char **argv)
 		return 2;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* Not least the file that it was sent in. Before Linux 5.9 they stay.
+	 */
+	(void)!privdrop_close_from(3);
 	return run();
 }

@@ -81,7 +81,8 @@ const struct process_row process_rows[] = {
 	.files = "the file view of its profile",
 	.descriptors = "its channel to net, the log, files of its requests",
 	.lockdown = "what a program of its profile gets, executes nothing; "
-		    "filter worker"},
+		    "filter worker, or bridge if it passes on what a worker "
+		    "does where a backend's programs are"},
     {.name = "http",
 	.title = "http",
 	.program = "sallyport-http, one of a session that asks for it",

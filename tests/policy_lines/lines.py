@@ -44,7 +44,8 @@ ROLES = {
 }
 EVERY_LINE = ('net', 'worker', 'bridge', 'http', 'init')
 EXECUTABLES = ('sallyport', 'net/sallyport-net', 'exec/sallyport-exec',
-               'http/sallyport-http', 'cli/sallyport-tool')
+               'exec/sallyport-worker', 'http/sallyport-http',
+              'cli/sallyport-tool')
 MACHINE = {'x86_64': 'x86_64', 'aarch64': 'aarch64'}[os.uname().machine]
 RULE = re.compile(r'^([a-z_0-9]+)(?: \[(\w+)\])?[^#]*#\s*(.*)$')
 
