@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import {test} from 'node:test';
-import {Files, INTERNAL} from './lib/files.mjs';
+import {
+	ENOENT, Files, INTERNAL, INVALID_REQUEST, scratch,
+} from './lib/files.mjs';
 import {farChecks} from './lib/farfiles.mjs';
 import {commandLine, uniqueWord, withArgument} from './lib/proc.mjs';
 import {build, foreignSkip, freshDirectory, withServer} from './lib/server.mjs';
@@ -55,6 +57,31 @@ for (const [how, set] of [['a program there', THERE], ['one sent', SENT]])
 			});
 		await client.close();
 	}));
+
+// The filter of programs leaves the worker there without openat2.
+far('links are told from what they lead to, where openat2 is missing', THERE,
+	async (client, server) => {
+		const files = scratch(server, client, {'d/e/f': 'x',
+			link: {link: 'd'}, 'd/to': {link: 'e/f'}});
+		const plain = (name) =>
+			files.call('getMetadata', {path: name, followSymlinks: false});
+		const linked = [INVALID_REQUEST, 'path contains a symbolic link'];
+
+		assert.equal((await plain('d/e/f')).isFile, true);
+		assert.equal((await plain('d/e')).isDirectory, true);
+		for (const path of ['link', 'link/e/f', 'd/to'])
+			await files.fails('getMetadata', {path, followSymlinks: false},
+				linked);
+		await files.fails('getMetadata',
+			{path: 'd/none', followSymlinks: false}, ENOENT);
+		const walked = async (followDirectorySymlinks) => {
+			const {entries} = await files.walk('', {followDirectorySymlinks});
+			return entries.map((e) => e.path.slice(files.uri('').length))
+				.sort();
+		};
+		assert.deepEqual(await walked(false), ['/d', '/d/e', '/d/e/f']);
+		assert.deepEqual(await walked(true), ['/d', '/d/e', '/d/e/f', '/link']);
+	});
 
 const RESTRICTED = {type: 'managed', network: 'enabled',
 	file_system: {type: 'restricted', entries: []}};
