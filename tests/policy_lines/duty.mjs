@@ -213,8 +213,9 @@ async function dutyOfWorker() {
 
 /** What leads to the files of another place, which is this one. */
 async function dutyOfBridge() {
-	await served({set: {'backend.type': 'command', 'backend.files': 'send',
-		'backend.start': 'sh -c {command}'}}, async (server, client) => {
+	const set = {'backend.type': 'command', 'backend.files': 'send',
+		'backend.start': 'sh -c {command}'};
+	await served({set}, async (server, client) => {
 		const files = scratch(server, client, {});
 		const data = Buffer.alloc(3 * MIB, 7);
 		await files.write('f', data);
@@ -231,6 +232,13 @@ async function dutyOfBridge() {
 		for (const pid of workersOf(server))
 			await interrupt(pid);
 		assert.equal((await files.stat('f')).size, data.length);
+	});
+	await endByItself(set, async (server, client) => {
+		await scratch(server, client, {f: 'f'}).read('f');
+		const ours = workersOf(server);
+		// It has the command below it, and nobody of ours.
+		return ours.filter((pid) => descendants(pid).length > 0 &&
+			!descendants(pid).some((below) => ours.includes(below)));
 	});
 }
 

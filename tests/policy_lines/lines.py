@@ -45,7 +45,7 @@ ROLES = {
 EVERY_LINE = ('net', 'worker', 'bridge', 'http', 'init')
 EXECUTABLES = ('sallyport', 'net/sallyport-net', 'exec/sallyport-exec',
                'exec/sallyport-worker', 'http/sallyport-http',
-              'cli/sallyport-tool')
+               'cli/sallyport-tool')
 MACHINE = {'x86_64': 'x86_64', 'aarch64': 'aarch64'}[os.uname().machine]
 RULE = re.compile(r'^([a-z_0-9]+)(?: \[(\w+)\])?[^#]*#\s*(.*)$')
 
@@ -163,7 +163,8 @@ def run_duty(tree, role, front=()):
     started = time.monotonic()
     try:
         done = subprocess.run([*front, 'node', DUTY, role], env=env,
-                              timeout=DUTY_SECONDS, capture_output=True,
+                              timeout=DUTY_SECONDS * (5 if front else 1),
+                              capture_output=True,
                               text=True, check=False)
         passed = done.returncode == 0
         said = done.stdout + done.stderr
