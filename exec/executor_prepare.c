@@ -50,8 +50,11 @@ executor_backend_prepare(struct executor *x, struct backend_start *b,
 	j->prepared = keep(number, packed);
 	if (j->prepared == NULL)
 		return -ENOMEM;
-	if (!backend_command_run(x, j, COMMAND_PREPARE))
+	if (!backend_command_run(x, j, COMMAND_PREPARE)) {
+		prepared_free(j->prepared);
+		j->prepared = NULL;
 		return -EIO;
+	}
 	/* The views in spec go on to point at what the buffers hold. */
 	j->prepared->start = *b;
 	j->prepared->start.job = NULL;

@@ -216,6 +216,18 @@ start_failed(struct executor *x, struct lease *l, enum stage stage,
 	lease_kill(l);
 }
 
+/* A command is over with its program: what that has left would hold up what
+ * waits for the command. The report stays where it is, to be read at the end.
+ */
+static void
+command_ready(struct executor *x, struct source *source)
+{
+	struct lease *l = source->owner;
+
+	if (source_watch(x->epfd, &l->control, 0) == 0)
+		lease_kill(l);
+}
+
 /* A command whose words are wanted. */
 static void
 hear(struct executor *x, struct lease *l, const int fds[2])
@@ -248,6 +260,9 @@ start_done(struct executor *x, struct lease *l)
 	executor_sockets_done(x, l);
 	if (l->command_of != NULL) {
 		hear(x, l, fds);
+		l->control.ready = command_ready;
+		if (source_watch(x->epfd, &l->control, EPOLLIN) < 0)
+			lease_kill(l);
 		return;
 	}
 	if (l->job != NULL)

@@ -159,6 +159,18 @@ start_planned(const struct start *s)
 		start_program(s, &s->spec, list, NULL);
 }
 
+static bool
+has_program_room(const struct start *s)
+{
+	const struct limits *l = &s->session->config->limits;
+
+	return s->x->lease_count - s->x->worker_count - s->x->command_count <
+		   l->processes_max &&
+	       s->session->lease_count - s->session->worker_count -
+		       s->session->command_count <
+		   l->session_processes_max;
+}
+
 /* A backend's commands may be as many again: those that finalize refused starts
  * belong to no program that would count. */
 static bool
@@ -168,11 +180,7 @@ has_room(const struct start *s)
 
 	return s->x->command_count < l->processes_max &&
 	       s->session->command_count < l->session_processes_max &&
-	       s->x->lease_count - s->x->worker_count - s->x->command_count <
-		   l->processes_max &&
-	       s->session->lease_count - s->session->worker_count -
-		       s->session->command_count <
-		   l->session_processes_max;
+	       has_program_room(s);
 }
 
 /* The backend's command has the session's ceiling, whatever is asked for, as
@@ -206,7 +214,8 @@ plan_start(struct start *s, struct err *e)
 	return r;
 }
 
-/* What was checked before may have changed meanwhile. */
+/* What was checked before may have changed meanwhile. The command that prepared
+ * it still counts among the commands, and had its room. */
 void
 executor_start_prepared(struct executor *x, struct session *session,
     struct backend_start *b, uint32_t number, struct bytes packed)
@@ -224,7 +233,8 @@ executor_start_prepared(struct executor *x, struct session *session,
 		answer_refused(&s, executor_plan_reason(r), e.text);
 		return;
 	}
-	if (placeholder_is_leaving(&x->placeholders, &s.plan) || !has_room(&s))
+	if (placeholder_is_leaving(&x->placeholders, &s.plan) ||
+	    !has_program_room(&s))
 		answer_refused(&s, REFUSE_BUSY, "too many processes");
 	else
 		start_program(&s, &b->spec,

@@ -151,6 +151,30 @@ noted('starts that are being prepared are no more than programs may be', {
 	await first;
 });
 
+for (const max of [1, 4])
+	noted(`${max} prepared at once all start where ${max} may`, {
+		...PATIENT, 'limits.session_processes_max': `${max}`,
+		// Each waits until all of them are there.
+		'backend.prepare': 'sh -c "echo prepare >>/%W/notes; ' +
+			`until [ $(wc -l </%W/notes) -ge ${max} ]; ` +
+			'do sleep 0.05; done"',
+	}, async (client) => {
+		const all = await Promise.all(Array.from({length: max}, () =>
+			client.start(['/bin/sleep', '1000'])));
+		assert.equal(all.length, max);
+	});
+
+// A deadline that nobody waits for: what is left would keep the start until then.
+noted('what a command leaves behind ends with it', {
+	...PATIENT, ...FINALIZE,
+	'backend.prepare': 'sh -c "setsid sleep 1000 & exit 0"',
+	'backend.terminate': 'sh -c "setsid sleep 1000 & exit 0"',
+}, async (client, notes) => {
+	assert.equal((await client.shell('exit 7')).exitCode, 7);
+	await count(notes, 1);
+	assert.deepEqual(notes(), ['final completed 7 false']);
+});
+
 // --- inspect ---------------------------------------------------------------
 
 const RESTRICTED = {sandbox: {windowsSandboxLevel: 'disabled', permissions:
