@@ -37,7 +37,7 @@ while read -r name max_len dictionary _; do
 	for at in "$build/fuzz/$dictionary.dict" "fuzz/dict/$dictionary.dict"; do
 		[ ! -f "$at" ] || cp "$at" "$target.dict"
 	done
-	printf '[libfuzzer]\nmax_len = %s\ntimeout = 5\n' "$max_len" \
+	printf '[libfuzzer]\nmax_len = %s\ntimeout = 25\n' "$max_len" \
 		>"$target.options"
 	inputs_of "$name" | python3 -c 'import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w") as corpus:
