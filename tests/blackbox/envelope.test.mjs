@@ -167,6 +167,15 @@ test('a string id is taken up to 1024 bytes', own, async () => {
 	await client.close();
 });
 
+test('a parameter is taken up to its bound', async () => {
+	const client = await server.connect();
+	const terminate = (length) => client.call('process/terminate',
+		{processId: 'x'.repeat(length)});
+	assert.deepEqual(await terminate(1024), {running: false});
+	await assert.rejects(terminate(1025), {code: -32602});
+	await client.close();
+});
+
 test('an id may be used again', async () => {
 	const client = await server.connect();
 	await client.call('environment/status', {}, {id: 5});

@@ -41,6 +41,8 @@ const names = {
 	'nat64.test': [NAT64],
 	'sixtofour.test': [SIXTOFOUR],
 	'good-then-bad.test': [four(PUBLIC4), four('127.0.0.1')],
+	// What is nearer is sorted to the front, but this is not.
+	'good-then-private.test': [four(PUBLIC4), four('10.0.0.1')],
 	'bad-then-good.test': [four('127.0.0.1'), four(PUBLIC4)],
 	'good4-bad6.test': [four(PUBLIC4), LOOP6],
 	'alias.test': [{cname: 'localhost'}, four('127.0.0.1')],

@@ -82,6 +82,18 @@ served('an idle worker ends while its session goes on, a next one comes',
 		assert.equal((await inTime(1000, found)).length, 1);
 	});
 
+served('workers that have ended count no more',
+	{processes_max: 2, session_retention: '0'}, async (server) => {
+		for (let i = 0; i < 4; i++) {
+			const client = await server.connect();
+			const files = scratch(server, client, {f: 'x'});
+			await files.read('f');
+			const pids = await workers(server);
+			await client.close();
+			await gone(pids);
+		}
+	});
+
 served('a worker with a handle or a watch does not end when idle',
 	{worker_idle: '100ms'}, async (server) => {
 		const client = await server.connect();
