@@ -5,12 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/sha256.h"
 #include "policy/ceiling.h"
 #include "policy/env.h"
 #include "privsep/pack.h"
-#include "supervisor/binary.h"
 
 /* As in msg.def. */
 #define LISTS_MAX  (16u * 1024u)
@@ -102,33 +100,6 @@ send_policy(const struct server *s, struct channel *channel)
 	return r < 0 ? r : channel_send_exec_policy(channel, &m, NULL, 0);
 }
 
-/* The program of file workers that is sent elsewhere. A descriptor or a
- * negative errno. */
-static int
-open_program(const struct config_backend *b)
-{
-	struct binary installed = {.fd = -1};
-	const char *path = b->worker;
-	struct err e = {0};
-	int fd, r;
-
-	if (path == NULL) {
-		r = binary_open(&installed, "exec", "sallyport-worker", &e);
-		if (r < 0) {
-			log_error("backend_worker %s", e.text);
-			return r;
-		}
-		binary_close(&installed);
-		path = installed.path;
-	}
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0)
-		return fd;
-	r = -errno;
-	log_error("backend_worker path=%s %s", path, strerror(-r));
-	return r;
-}
-
 /* Comes after that. */
 static int
 send_backend(const struct server *s, struct channel *channel)
@@ -140,7 +111,10 @@ send_backend(const struct server *s, struct channel *channel)
 	    .gid = b->gid,
 	    .isolated = *s->isolation == ISOLATION_YES,
 	    .lost_status = config_backend_lost_status(b),
-	    .files = b->files,
+	    /* Who only asks what the host gives has opened no program. */
+	    .files = b->files == BACKEND_FILES_SEND && s->worker_fd < 0
+			 ? BACKEND_FILES_REFUSE
+			 : b->files,
 	    .worker =
 		bytes_of(b->files == BACKEND_FILES_WORKER ? b->worker : ""),
 	    .target = bytes_of(b->target != NULL ? b->target : ""),
@@ -156,10 +130,10 @@ send_backend(const struct server *s, struct channel *channel)
 
 	if (r < 0 || b->type == BACKEND_NATIVE)
 		return r;
-	if (b->files != BACKEND_FILES_SEND)
+	if (s->worker_fd < 0)
 		return channel_send_exec_backend(channel, &m, NULL, 0);
-	r = open_program(b);
-	return r < 0 ? r : channel_send_exec_backend(channel, &m, &r, 1);
+	r = fcntl(s->worker_fd, F_DUPFD_CLOEXEC, 0);
+	return r < 0 ? -errno : channel_send_exec_backend(channel, &m, &r, 1);
 }
 
 static uint32_t

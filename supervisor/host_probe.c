@@ -70,6 +70,7 @@ ask(struct probing *p, struct err *e)
 	    .workspaces = &p->workspaces,
 	    .isolation = &isolation,
 	    .exec = &p->exec,
+	    .worker_fd = -1,
 	    .null_fd = p->null_fd,
 	    .probe = true};
 	const struct role_start how = {.binary_fd = p->exec.fd,

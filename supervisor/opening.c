@@ -140,15 +140,46 @@ open_listener(struct opening *o, struct err *e)
 	return r < 0 ? err_errno(e, -r, "listen") : make_path(o, e);
 }
 
+/* The program of file workers that is sent elsewhere. */
+static int
+open_worker(struct opening *o, const struct config_backend *b, struct err *e)
+{
+	struct binary installed = {.fd = -1};
+	const char *path = b->worker;
+	struct stat st;
+	int r = 0;
+
+	if (path == NULL) {
+		r = binary_open(&installed, "exec", "sallyport-worker", e);
+		path = installed.path;
+	}
+	binary_close(&installed);
+	if (r < 0)
+		return r;
+	o->worker_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (o->worker_fd < 0 || fstat(o->worker_fd, &st) < 0)
+		return err_errno(e, errno, "backend.worker: %.120s", path);
+	if (!S_ISREG(st.st_mode) || st.st_size <= 0 ||
+	    st.st_size > (off_t)WORKER_PROGRAM_MAX)
+		return err_set(e, EINVAL,
+		    "backend.worker: %.80s is no file of 1 to %u bytes", path,
+		    WORKER_PROGRAM_MAX);
+	return 0;
+}
+
 static int
 open_binaries(struct opening *o, struct err *e)
 {
+	const struct config *c = o->server.config;
 	int r = binary_open(&o->net, "net", "sallyport-net", e);
 
 	if (r == 0)
 		r = binary_open(&o->exec, "exec", "sallyport-exec", e);
-	if (r == 0 && o->server.config->http.enabled)
+	if (r == 0 && c->http.enabled)
 		r = binary_open(&o->http, "http", "sallyport-http", e);
+	if (r == 0 && c->backend.type != BACKEND_NATIVE &&
+	    c->backend.files == BACKEND_FILES_SEND)
+		r = open_worker(o, &c->backend, e);
 	if (r < 0)
 		return r;
 	o->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -196,6 +227,7 @@ fill_server(struct opening *o)
 	s->net = &o->net;
 	s->exec = &o->exec;
 	s->http = &o->http;
+	s->worker_fd = o->worker_fd;
 	s->audit = &o->audit;
 	s->listener_fd = o->listener_fd;
 	s->null_fd = o->null_fd;
@@ -223,6 +255,7 @@ opening_init(struct opening *o, struct config *c, const char *config_file,
 	    .address = c->listen,
 	    .listener_fd = -1,
 	    .null_fd = -1,
+	    .worker_fd = -1,
 	    .url_fd = -1};
 	buf_init(&o->host, 64);
 	scratch_init(&o->scratch);
@@ -254,6 +287,7 @@ opening_done(struct opening *o)
 	scratch_done(&o->scratch);
 	fd_close(&o->listener_fd);
 	fd_close(&o->null_fd);
+	fd_close(&o->worker_fd);
 	audit_close(&o->audit);
 	binary_close(&o->net);
 	binary_close(&o->exec);

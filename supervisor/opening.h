@@ -20,6 +20,8 @@ struct opening {
 	struct audit audit;
 	struct scratch scratch;
 	struct listen_url address;
+	int worker_fd; /* -1: files are not served by a program of ours that is
+			* sent where they are */
 	int listener_fd, null_fd;
 	int url_fd; /* -1: the URL goes to standard output */
 	struct buf host;

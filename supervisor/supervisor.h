@@ -23,6 +23,7 @@ struct server {
 	const struct binary *net, *exec;
 	const struct binary *http; /* its descriptor is -1: not enabled */
 	struct audit *audit;
+	int worker_fd; /* what is sent where files are elsewhere; -1 */
 	int listener_fd, null_fd;
 	int url_fd;	  /* where the URL's line goes */
 	const char *host; /* "127.0.0.1:4711" */

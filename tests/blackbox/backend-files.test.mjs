@@ -231,6 +231,27 @@ test('terminate follows a worker, finalize does not', {skip: foreignSkip},
 		});
 	});
 
+test('what is sent is opened once, and must be a program',
+	{skip: foreignSkip}, async () => {
+		const copy = path.join(place, uniqueWord());
+		const set = {...SENT, 'backend.worker': copy};
+		await assert.rejects(withServer({set}, () => {}),
+			/backend\.worker: \S+: No such file/);
+		fs.writeFileSync(copy, '');
+		await assert.rejects(withServer({set}, () => {}),
+			/backend\.worker: \S+ is no file of 1 to 33554432 bytes/);
+		fs.copyFileSync(built, copy);
+		await withServer({set}, async (server) => {
+			fs.rmSync(copy);
+			server.child.kill('SIGHUP');
+			await until(WAIT_MS, 'the reload',
+				() => / reloaded /.test(server.stderr));
+			const files = filesOf(await server.connect(), server);
+			await files.write('f', 'text');
+			assert.equal(String(await files.read('f')), 'text');
+		});
+	});
+
 test('nothing is left of a program that was sent', {skip: foreignSkip}, () =>
 	withServer({set: SENT}, async (server) => {
 		const client = await server.connect();
