@@ -2,9 +2,10 @@
  * policy-embed: a tool of the build. It writes the texts of system call
  * policies as C source: policy-embed OUT {@ROLE FILE...}...
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/embed.h"
 
 /* One line of text as part of a string literal. */
 static void
@@ -20,13 +21,14 @@ put_line(FILE *out, const char *line)
 }
 
 static int
-put_text(FILE *out, const char *path)
+put_text(FILE *out, const char *path, size_t *len)
 {
 	const char *slash = strrchr(path, '/');
 	FILE *in = fopen(path, "re");
 	char line[4096];
 	int failed;
 
+	(void)len;
 	if (in == NULL)
 		return -1;
 	(void)fprintf(out, "\t{\"%s\",\n", slash != NULL ? slash + 1 : path);
@@ -38,47 +40,31 @@ put_text(FILE *out, const char *path)
 	return failed ? -1 : 0;
 }
 
-static int
-put_all(FILE *out, char **args)
+static void
+begin(FILE *out, const char *role)
 {
-	const char *role = NULL;
+	(void)fprintf(out, "    {\"%s\", {\n", role);
+}
 
-	(void)fputs("/* Made by policy-embed from policy/syscalls. */\n"
-		    "#include \"policy/texts.h\"\n\n"
-		    "const struct policy_source policy_sources[] = {\n",
-	    out);
-	for (; *args != NULL; args++) {
-		if (**args == '@') {
-			(void)fprintf(out, "%s    {\"%s\", {\n",
-			    role != NULL ? "    }},\n" : "", *args + 1);
-			role = *args + 1;
-		} else if (role == NULL || put_text(out, *args) < 0) {
-			(void)fprintf(stderr, "%s: %s\n", *args,
-			    strerror(errno));
-			return -1;
-		}
-	}
-	(void)fprintf(out, "%s    {NULL, {{NULL, NULL}}},\n};\n",
-	    role != NULL ? "    }},\n" : "");
-	return ferror(out) ? -1 : 0;
+static void
+end(FILE *out, const char *role, size_t len)
+{
+	(void)role, (void)len;
+	(void)fputs("    }},\n", out);
 }
 
 int
 main(int argc, char **argv)
 {
-	FILE *out;
-	int r;
+	const struct embed e = {.tool = "policy-embed",
+	    .head = "/* Made by policy-embed from policy/syscalls. */\n"
+		    "#include \"policy/texts.h\"\n\n"
+		    "const struct policy_source policy_sources[] = {\n",
+	    .tail = "    {NULL, {{NULL, NULL}}},\n};\n",
+	    .begin = begin,
+	    .file = put_text,
+	    .end = end};
 
-	if (argc < 3) {
-		(void)fputs("usage: policy-embed OUT {@ROLE FILE...}...\n",
-		    stderr);
-		return 2;
-	}
-	out = fopen(argv[1], "we");
-	if (out == NULL) {
-		(void)fprintf(stderr, "%s: %s\n", argv[1], strerror(errno));
-		return 1;
-	}
-	r = put_all(out, argv + 2);
-	return fclose(out) != 0 || r < 0;
+	(void)argc;
+	return embed_main(&e, argv);
 }

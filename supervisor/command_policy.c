@@ -4,21 +4,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/subcommand.h"
 #include "supervisor/command.h"
 #include "supervisor/policy_command.h"
 
-static const struct {
-	const char *name;
-	int (*run)(int argc, char **argv);
-} commands[] = {
-    {"check", policy_check},
-    {"show", policy_show},
-    {"explain", policy_explain},
-    {"diff", policy_diff},
-    {"export", policy_export},
-    {"import", policy_import},
-    {"test", policy_test},
-    {"report", policy_report},
+static const struct subcommand commands[] = {
+    {"check", policy_check, NULL},
+    {"show", policy_show, NULL},
+    {"explain", policy_explain, NULL},
+    {"diff", policy_diff, NULL},
+    {"export", policy_export, NULL},
+    {"import", policy_import, NULL},
+    {"test", policy_test, NULL},
+    {"report", policy_report, NULL},
 };
 
 static const char usage[] =
@@ -49,14 +47,15 @@ int
 command_policy(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
+	const struct subcommand *command = subcommand_find(commands,
+	    sizeof commands / sizeof commands[0], name);
 
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
 		(void)fputs(usage, stdout);
 		return POLICY_YES;
 	}
-	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-		if (strcmp(commands[i].name, name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+	if (command != NULL)
+		return command->run(argc - 1, argv + 1);
 	(void)fputs(usage, stderr);
 	return POLICY_ERROR;
 }

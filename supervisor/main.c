@@ -1,16 +1,11 @@
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/subcommand.h"
 #include "supervisor/command.h"
 #include "supervisor/exit.h"
 
-static const struct {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *help;
-} commands[] = {
+static const struct subcommand commands[] = {
     {"serve", command_serve, "run the server"},
     {"doctor", command_doctor, "tell what this host gives the sandbox"},
     {"policy", command_policy, "check, show, explain and compare policies"},
@@ -19,13 +14,13 @@ static const struct {
     {"attach", command_tool, "register a server with a Codex app-server"},
 };
 
+#define COUNT (sizeof commands / sizeof commands[0])
+
 static void
 usage(FILE *out)
 {
 	(void)fputs("usage: sallyport COMMAND [OPTION]...\n\n", out);
-	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-		(void)fprintf(out, "  %-8s %s\n", commands[i].name,
-		    commands[i].help);
+	subcommand_list(commands, COUNT, out);
 	(void)fputs("\nsallyport COMMAND --help tells more, "
 		    "sallyport --version what it is built of.\n",
 	    out);
@@ -42,23 +37,15 @@ version(void)
 #endif
 }
 
-/* Otherwise what is opened next would become standard output, and get the
- * URL. */
-static int
-open_standard_fds(void)
-{
-	for (int fd = 0; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
-			return -1;
-	return 0;
-}
-
 int
 main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
+	const struct subcommand *command =
+	    subcommand_find(commands, COUNT, name);
 
-	if (open_standard_fds() < 0)
+	/* Or the URL could go where nobody meant it to. */
+	if (subcommand_open_standard() < 0)
 		return EXIT_RUNTIME;
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
 		usage(stdout);
@@ -68,9 +55,8 @@ main(int argc, char **argv)
 		version();
 		return EXIT_OK;
 	}
-	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-		if (strcmp(commands[i].name, name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+	if (command != NULL)
+		return command->run(argc - 1, argv + 1);
 	if (name[0] != '\0')
 		(void)fprintf(stderr, "sallyport: there is no command %s\n",
 		    name);
