@@ -13,25 +13,11 @@
 
 /* --- what a path takes ---------------------------------------------------- */
 
-static unsigned int
-rank(enum plan_access access)
-{
-	switch (access) {
-	case PLAN_NONE:
-	case PLAN_DENY:
-		return 0;
-	case PLAN_READ:
-		return 1;
-	case PLAN_WRITE:
-		break;
-	}
-	return 2;
-}
-
 bool
 view_plan_takes_nothing(const struct plan_path *p)
 {
-	return p->path[1] == '\0' || rank(p->access) == rank(p->around);
+	return p->path[1] == '\0' ||
+	       profile_access_rank(p->access) == profile_access_rank(p->around);
 }
 
 static bool
@@ -44,7 +30,7 @@ takes_source(const struct plan_path *p)
 static bool
 is_less(const struct plan_path *p)
 {
-	return rank(p->access) < rank(p->around);
+	return profile_access_rank(p->access) < profile_access_rank(p->around);
 }
 
 /* Whether the view starts with nothing in it. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "policy/compile.h"
+#include "policy/syscall_print.h"
 
 #define PAGE_MAX  (1024u * 1024u) /* bytes of anything written */
 #define FILES_MAX 16
@@ -185,20 +186,6 @@ put_cell(struct buf *out, struct bytes text)
 	return r;
 }
 
-static int
-put_action(struct buf *out, struct syscall_action a)
-{
-	switch (a.kind) {
-	case SYSCALL_ALLOW:
-		return buf_printf(out, "allow");
-	case SYSCALL_KILL:
-		return buf_printf(out, "kill");
-	case SYSCALL_ERRNO:
-		return buf_printf(out, "%s", syscall_errno_name(a.errnum));
-	}
-	return -EINVAL;
-}
-
 static const char *
 arch_note(unsigned int arches)
 {
@@ -219,7 +206,7 @@ put_rule(struct buf *out, const struct syscall_rule *rule)
 	if (r == 0)
 		r = buf_printf(out, "%s | ", quote);
 	if (r == 0)
-		r = put_action(out, rule->action);
+		r = syscall_print_action(rule->action, out);
 	if (r == 0)
 		r = buf_printf(out, " | ");
 	if (r == 0)
@@ -257,12 +244,12 @@ put_defaults(struct buf *out, const struct syscall_policy *p)
 	if (p->has_fallback) {
 		r = buf_printf(out, "\nDefault: ");
 		if (r == 0)
-			r = put_action(out, p->fallback);
+			r = syscall_print_action(p->fallback, out);
 	}
 	if (p->has_unknown && r == 0) {
 		r = buf_printf(out, "; unknown numbers: ");
 		if (r == 0)
-			r = put_action(out, p->unknown);
+			r = syscall_print_action(p->unknown, out);
 	}
 	return r < 0 ? r
 		     : buf_printf(out, "\n\n| call | if | then | who | why |\n"

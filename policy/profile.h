@@ -19,6 +19,22 @@
 /* In order of strength: of two rules with one path the later wins. */
 enum plan_access { PLAN_NONE, PLAN_READ, PLAN_WRITE, PLAN_DENY };
 
+/* How much that lets one do, to be compared: 0 nothing, 1 read, 2 write. */
+static inline unsigned int
+profile_access_rank(enum plan_access access)
+{
+	switch (access) {
+	case PLAN_NONE:
+	case PLAN_DENY:
+		return 0;
+	case PLAN_READ:
+		return 1;
+	case PLAN_WRITE:
+		break;
+	}
+	return 2;
+}
+
 /* What is left of a where b is the ceiling. */
 enum plan_access profile_min(enum plan_access a, enum plan_access b);
 

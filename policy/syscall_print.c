@@ -19,8 +19,8 @@ syscall_print_is_hidden(const struct syscall_policy *p, size_t i)
 	return false;
 }
 
-static int
-put_action(struct syscall_action a, struct buf *out)
+int
+syscall_print_action(struct syscall_action a, struct buf *out)
 {
 	switch (a.kind) {
 	case SYSCALL_ALLOW:
@@ -43,7 +43,7 @@ put_directive(const char *word, bool has, struct syscall_action a,
 		return 0;
 	r = buf_printf(out, "%s ", word);
 	if (r == 0)
-		r = put_action(a, out);
+		r = syscall_print_action(a, out);
 	return r < 0 ? r : buf_put(out, "\n", 1);
 }
 
@@ -66,7 +66,7 @@ put_rule(const struct syscall_rule *rule, struct buf *out)
 	if (r == 0 && rule->action.kind != SYSCALL_ALLOW) {
 		r = buf_printf(out, " -> ");
 		if (r == 0)
-			r = put_action(rule->action, out);
+			r = syscall_print_action(rule->action, out);
 	}
 	return r < 0
 		   ? r

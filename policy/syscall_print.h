@@ -11,6 +11,10 @@
  */
 must_use int syscall_print(const struct syscall_policy *p, struct buf *out);
 
+/* Append an action as rules have it: allow, kill, or the name of an errno.
+ * -EMSGSIZE, -ENOMEM. */
+must_use int syscall_print_action(struct syscall_action a, struct buf *out);
+
 /* Whether rule i of p can never decide: an earlier one of its call has no
  * test, or the same text as test, for all of its architectures. */
 bool syscall_print_is_hidden(const struct syscall_policy *p, size_t i);

@@ -81,9 +81,6 @@ void policy_path_judge(const struct policy_ceiling *p, const struct config *c,
 const char *policy_path_way(const struct policy_ceiling *p,
     const struct config *c, const struct plan *plan, const char *path);
 
-/* 0 for none and deny, 1 for read, 2 for write. */
-unsigned int policy_access_rank(enum plan_access access);
-
 /* Append what says so, without a NUL. -EMSGSIZE, -ENOMEM. */
 must_use int policy_verdict_put(const struct policy_ceiling *p,
     const struct config *c, const struct policy_verdict *v, struct buf *out);

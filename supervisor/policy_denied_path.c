@@ -173,11 +173,11 @@ denied_one_path(struct denied *d, const char *name, const char *path,
 		return;
 	policy_path_judge(&d->ceiling, d->config, path, &v);
 	if (errnum == ENOENT) {
-		if (policy_access_rank(v.access) == 0 && is_on_host(path))
+		if (profile_access_rank(v.access) == 0 && is_on_host(path))
 			tell(d, name, path, writes, errnum, &v);
 		return;
 	}
-	if (errnum == EROFS || policy_access_rank(v.access) < wanted)
+	if (errnum == EROFS || profile_access_rank(v.access) < wanted)
 		tell(d, name, path, writes || errnum == EROFS, errnum, &v);
 	else
 		tell_mode(d, name, path, writes, errnum);

@@ -63,7 +63,7 @@ judge_path(const struct policy_ceiling *p, const struct config *c,
 		(void)fprintf(stderr,
 		    "sallyport: its own files are not among this: %s\n",
 		    p->trouble.text);
-	return policy_access_rank(v.access) > 0 ? POLICY_YES : POLICY_NO;
+	return profile_access_rank(v.access) > 0 ? POLICY_YES : POLICY_NO;
 }
 
 static int

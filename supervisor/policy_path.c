@@ -7,21 +7,6 @@
 
 #include "supervisor/policy_command.h"
 
-unsigned int
-policy_access_rank(enum plan_access access)
-{
-	switch (access) {
-	case PLAN_NONE:
-	case PLAN_DENY:
-		return 0;
-	case PLAN_READ:
-		return 1;
-	case PLAN_WRITE:
-		break;
-	}
-	return 2;
-}
-
 static bool
 is_in_any(const char *path, const struct list *dirs)
 {
@@ -70,8 +55,8 @@ find_among(const struct plan *plan, size_t count, const char *path)
 		const struct plan_path *it = &plan->paths[count];
 
 		if (profile_is_in(bytes_of(path), bytes_of(it->path)) &&
-		    (policy_access_rank(it->access) <=
-			    policy_access_rank(it->around) ||
+		    (profile_access_rank(it->access) <=
+			    profile_access_rank(it->around) ||
 			it->in_view || !is_through_link(it->path)))
 			return it;
 	}
@@ -100,7 +85,7 @@ place_over(const struct policy_ceiling *p, const struct config *c,
 		return NULL;
 	/* A session has them all; a profile gives each command its own view. */
 	if (place->of != PLACE_ALWAYS && p->has_profile &&
-	    policy_access_rank(access) <= policy_access_rank(place->access))
+	    profile_access_rank(access) <= profile_access_rank(place->access))
 		return NULL;
 	if (place->of == PLACE_OF_STRICT &&
 	    (p->has_profile || p->ceiling.view != PLAN_VIEW_MINIMAL))
@@ -248,8 +233,8 @@ is_masked(const struct policy_ceiling *p, const char *path)
 	const struct plan_path *got = find_rule(&p->plan, path);
 
 	return got != NULL &&
-	       policy_access_rank(got->access) <
-		   policy_access_rank(got->around) &&
+	       profile_access_rank(got->access) <
+		   profile_access_rank(got->around) &&
 	       is_through_link(got->path);
 }
 
@@ -264,7 +249,7 @@ is_under_mask(const struct plan *plan, const char *path)
 	const struct plan_path *it = find_rule(plan, path);
 
 	while (it != NULL && it->access == PLAN_DENY) {
-		if (policy_access_rank(it->around) > 0)
+		if (profile_access_rank(it->around) > 0)
 			return true;
 		it = find_among(plan, (size_t)(it - plan->paths), it->path);
 	}
@@ -280,8 +265,8 @@ is_given(const struct policy_ceiling *p, const struct config *c,
 	const struct policy_place *place =
 	    place_over(p, c, it->path, it->access);
 
-	if (policy_access_rank(it->access) == 0 ||
-	    (place != NULL && policy_access_rank(place->access) == 0))
+	if (profile_access_rank(it->access) == 0 ||
+	    (place != NULL && profile_access_rank(place->access) == 0))
 		return false;
 	if (is_mounted(c, it->path) && !is_in_any(it->path, &c->workspaces))
 		return strcmp(it->path, "/tmp") == 0 ||
@@ -323,9 +308,9 @@ policy_path_judge(const struct policy_ceiling *p, const struct config *c,
 	scoped_free char *real = NULL;
 
 	judge_text(p, c, path, out);
-	if (policy_access_rank(out->access) == 0)
+	if (profile_access_rank(out->access) == 0)
 		judge_way(p, c, path, out);
-	if (policy_access_rank(out->access) == 0 || out->way ||
+	if (profile_access_rank(out->access) == 0 || out->way ||
 	    !is_of_host(p, c, path))
 		return;
 	if (is_masked(p, path)) {
