@@ -129,6 +129,16 @@ function container(dir, type, run, ulimits, sock, theirs) {
 	};
 }
 
+/** It may have ended meanwhile. */
+function kill(pid) {
+	try {
+		process.kill(pid, 'SIGKILL');
+	} catch (e) {
+		if (e.code !== 'ESRCH')
+			throw e;
+	}
+}
+
 const remove = (dir) =>
 	fs.rmSync(dir, {recursive: true, force: true, maxRetries: 5});
 
@@ -199,7 +209,7 @@ async function podman() {
 		// directory again.
 		await until(END_MS, 'the last conmon', () => {
 			const left = withArgument(dir);
-			left.forEach((pid) => process.kill(pid, 'SIGKILL'));
+			left.forEach(kill);
 			return left.length === 0;
 		});
 		remove(dir);
