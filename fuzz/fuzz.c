@@ -3,6 +3,9 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* A harness has far fewer open. */
+#define FDS_MAX 256
+
 /* Of the engine, if there is one. */
 extern size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
     __attribute__((weak));
@@ -65,13 +68,13 @@ fuzz_rest(struct reader *r)
 }
 
 int
-fuzz_free_fd(void)
+fuzz_fds_open(void)
 {
-	int fd = open("/", O_PATH | O_CLOEXEC);
+	int count = 0;
 
-	assert(fd >= 0);
-	(void)close(fd);
-	return fd;
+	for (int fd = 0; fd < FDS_MAX; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
 }
 
 /* Numerical Recipes' generator; its upper half is good enough to choose by. */

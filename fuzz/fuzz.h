@@ -33,9 +33,9 @@ struct bytes fuzz_until(struct reader *r, uint8_t end);
 struct bytes fuzz_bytes(struct reader *r, size_t len);
 struct bytes fuzz_rest(struct reader *r);
 
-/* The lowest descriptor that is free: the same before and after what leaks
- * none. */
-int fuzz_free_fd(void);
+/* How many descriptors are open: as many before as after what leaks none. The
+ * lowest that is free would not tell: what leaks may lie above it. */
+int fuzz_fds_open(void);
 
 static inline struct bytes
 fuzz_view(const struct buf *b)

@@ -231,7 +231,7 @@ use(int watch_fd)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int before = fuzz_free_fd(), watch_fd = -1;
+	int before = fuzz_fds_open(), watch_fd = -1;
 	bool shaken;
 
 	if (size > FUZZ_LEN_MAX)
@@ -250,6 +250,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (watch_fd >= 0)
 		(void)close(watch_fd);
-	assert(fuzz_free_fd() == before);
+	assert(fuzz_fds_open() == before);
 	return 0;
 }

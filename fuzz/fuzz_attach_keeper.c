@@ -420,7 +420,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(__real_dup2(STDIN_FILENO, KEEPER_DIR_FD) == KEEPER_DIR_FD);
 	assert(__real_dup2(STDIN_FILENO, KEEPER_LISTENER_FD) ==
 	       KEEPER_LISTENER_FD);
-	before = fuzz_free_fd();
+	before = fuzz_fds_open();
 	memset(&far, 0, sizeof far);
 	for (size_t i = 0; i < PEERS; i++)
 		far.peers[i].fd = -1;
@@ -437,6 +437,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(__real_dup2(STDIN_FILENO, KEEPER_DIR_FD) == KEEPER_DIR_FD);
 	assert(__real_dup2(STDIN_FILENO, KEEPER_LISTENER_FD) ==
 	       KEEPER_LISTENER_FD);
-	assert(fuzz_free_fd() == before);
+	assert(fuzz_fds_open() == before);
 	return 0;
 }

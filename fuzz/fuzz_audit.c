@@ -176,7 +176,7 @@ rolelog(struct bytes text)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int before = fuzz_free_fd();
+	int before = fuzz_fds_open();
 	struct bytes event, rest;
 	scoped_buf pairs;
 	struct reader r;
@@ -204,6 +204,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rolelog(rest);
 	/* As mere bytes too. */
 	line(event, rest);
-	assert(fuzz_free_fd() == before);
+	assert(fuzz_fds_open() == before);
 	return 0;
 }

@@ -499,7 +499,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > FUZZ_LEN_MAX)
 		return 0;
 	(void)signal(SIGPIPE, SIG_IGN);
-	before = fuzz_free_fd();
+	before = fuzz_fds_open();
 	reader_init(&r, data, size);
 	how = fuzz_u8(&r);
 	if (how & 32)
@@ -508,6 +508,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		honest(&r);
 	else
 		hostile(&r, how);
-	assert(fuzz_free_fd() == before);
+	assert(fuzz_fds_open() == before);
 	return 0;
 }

@@ -503,7 +503,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	far.typed = far.printed = far.watch_fd = -1;
 	close_own();
 	json_object_seed(1);
-	before = fuzz_free_fd();
+	before = fuzz_fds_open();
 	far.now_ms = 1000;
 	reader_init(&far.input, data, size);
 	far.letters = fuzz_until(&far.input, '\n');
@@ -518,6 +518,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)close(ends[1]);
 	close_own();
 	forget_signals();
-	assert(fuzz_free_fd() == before);
+	assert(fuzz_fds_open() == before);
 	return 0;
 }

@@ -434,7 +434,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > FUZZ_LEN_MAX)
 		return 0;
 	log_set_level(LOG_ERROR);
-	before = fuzz_free_fd();
+	before = fuzz_fds_open();
 	memset(&far, 0, sizeof far);
 	kin_begin();
 	reader_init(&far.input, data, size);
@@ -460,6 +460,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < NETS_MAX; i++)
 		channel_free(far.nets[i].channel);
 	kin_end();
-	assert(fuzz_free_fd() == before);
+	assert(fuzz_fds_open() == before);
 	return 0;
 }

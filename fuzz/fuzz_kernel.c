@@ -299,7 +299,7 @@ two_lists(struct reader *r)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int before = fuzz_free_fd();
+	int before = fuzz_fds_open();
 	struct reader r;
 
 	if (size > FUZZ_LEN_MAX)
@@ -321,6 +321,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	default:
 		break;
 	}
-	assert(fuzz_free_fd() == before);
+	assert(fuzz_fds_open() == before);
 	return 0;
 }

@@ -203,7 +203,7 @@ receive(struct channel *c, struct bytes record, enum role from, enum role to)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int before = fuzz_free_fd(), ends[2], fds[FDS_MAX];
+	int before = fuzz_fds_open(), ends[2], fds[FDS_MAX];
 	struct channel *c;
 	struct bytes record;
 	enum role from, to;
@@ -232,7 +232,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	receive(c, record, from, to);
 	channel_free(c);
 	(void)close(ends[0]);
-	assert(fuzz_free_fd() == before);
+	assert(fuzz_fds_open() == before);
 	return 0;
 }
 

@@ -205,7 +205,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct splitter s = {0};
-	int fd = fuzz_free_fd(), r = 0;
+	int fd = fuzz_fds_open(), r = 0;
 	scoped_buf message, text;
 	size_t piece;
 
@@ -231,6 +231,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(r == -EMSGSIZE && s.blob_count == SPLITTER_BLOBS_MAX);
 	splitter_reset(&s);
 	assert(splitter_blob_bytes(&s) == 0);
-	assert(fuzz_free_fd() == fd);
+	assert(fuzz_fds_open() == fd);
 	return 0;
 }

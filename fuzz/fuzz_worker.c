@@ -445,7 +445,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > FUZZ_LEN_MAX)
 		return 0;
-	before = fuzz_free_fd();
+	before = fuzz_fds_open();
 	make_root();
 	(void)umask(022);
 	make_trees();
@@ -461,6 +461,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assert(pthread_join(thread, &status) == 0);
 	check_out();
 	remove_trees();
-	assert(fuzz_free_fd() == before);
+	assert(fuzz_fds_open() == before);
 	return 0;
 }

@@ -25,8 +25,8 @@ static struct {
 	struct channel *exec, *supervisor;
 	bool running; /* our clock counts */
 	uint64_t now_us;
-	int ready;   /* of the last poll */
-	int free_fd; /* the lowest before the world began */
+	int ready;    /* of the last poll */
+	int fds_open; /* before the world began */
 } world;
 
 /* --- what libwebsockets calls ----------------------------------------------
@@ -135,7 +135,7 @@ world_begin(enum compat compat)
 		make(n);
 	}
 	world.running = true;
-	world.free_fd = fuzz_free_fd();
+	world.fds_open = fuzz_fds_open();
 	n->config.compat = compat_row(compat);
 	n->last_connection = 0;
 	n->last_session = n->last_number = 0;
@@ -261,5 +261,5 @@ world_end(void)
 	channel_free(world.supervisor);
 	n->exec = n->supervisor = world.exec = world.supervisor = NULL;
 	world.running = false;
-	assert(fuzz_free_fd() == world.free_fd);
+	assert(fuzz_fds_open() == world.fds_open);
 }
