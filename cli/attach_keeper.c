@@ -358,5 +358,9 @@ command_attach_keeper(int argc, char **argv)
 		if (!k.done)
 			turn(&k, timeout_ms);
 	}
+	/* Those that have not said yet what they want. */
+	for (size_t i = 0; i < ATTACH_LEASES_MAX; i++)
+		if (k.peers[i].state != PEER_FREE)
+			peer_drop(&k.peers[i]);
 	return 0;
 }
