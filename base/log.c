@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -44,4 +46,22 @@ log_line(enum log_level level, const char *format, ...)
 	while (write(STDERR_FILENO, line, len) < 0 && errno == EINTR)
 		;
 	errno = saved;
+}
+
+static bool
+is_quotable(uint8_t c)
+{
+	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+}
+
+void
+log_quotable(const void *text, size_t len, char *out, size_t size)
+{
+	const uint8_t *from = text;
+
+	if (len > size - 1)
+		len = size - 1;
+	for (size_t i = 0; i < len; i++)
+		out[i] = is_quotable(from[i]) ? (char)from[i] : '?';
+	out[len] = '\0';
 }

@@ -23,6 +23,13 @@ void log_set_level(enum log_level level);
 void log_line(enum log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/*
+ * The first bytes of text[0..len) as they may stand in the quotes of a value,
+ * whoever wrote them: each that is not printable ASCII, and each quote and
+ * backslash, is '?'. size, the final NUL's byte included, is at least 1.
+ */
+void log_quotable(const void *text, size_t len, char *out, size_t size);
+
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_INFO, __VA_ARGS__)

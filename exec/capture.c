@@ -6,6 +6,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 /* A turn of the loop reads no more than that. */
 #define CHUNK	    4096
 /* What a pipe may hold at the end of its writers, and more. */
@@ -120,16 +122,12 @@ is_plain(uint8_t c)
 void
 capture_words(const struct capture *c, char out[CAPTURE_TEXT_MAX])
 {
-	size_t end = c->len, begin, len = 0;
+	size_t end = c->len, begin;
 
 	while (end > 0 && !is_plain(c->text[end - 1]))
 		end--;
 	begin = end;
 	while (begin > 0 && c->text[begin - 1] != '\n')
 		begin--;
-	for (; begin < end && len < CAPTURE_TEXT_MAX - 1; begin++)
-		out[len++] = is_plain(c->text[begin]) || c->text[begin] == ' '
-				 ? (char)c->text[begin]
-				 : '?';
-	out[len] = '\0';
+	log_quotable(c->text + begin, end - begin, out, CAPTURE_TEXT_MAX);
 }

@@ -39,7 +39,7 @@ must_use int captures_begin(struct captures *c, int epfd, int out_fd,
 /* Nobody writes any more: read what is left. */
 void captures_finish(struct captures *c);
 
-/* The last line that says something, printable ASCII and at most
+/* The last line that says something, as log_quotable makes it and at most
  * CAPTURE_TEXT_MAX - 1 bytes of it; "" if there is none. */
 void capture_words(const struct capture *c, char out[CAPTURE_TEXT_MAX]);
 

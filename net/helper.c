@@ -329,9 +329,12 @@ lost_words(uint32_t reason)
 static void
 on_lost(struct fs_worker *w, const struct msg_fs_lost *m)
 {
-	log_warn("worker_lost session=%u lease=%u reason=%u said=\"%.*s\"",
-	    w->pool->session->id.v, w->lease.v, m->reason, (int)m->text.len,
-	    (const char *)m->text.data);
+	char said[FS_LOST_TEXT_MAX + 1];
+
+	/* Whatever is there wrote that. */
+	log_quotable(m->text.data, m->text.len, said, sizeof said);
+	log_warn("worker_lost session=%u lease=%u reason=%u said=\"%s\"",
+	    w->pool->session->id.v, w->lease.v, m->reason, said);
 	worker_kill(w, lost_words(m->reason));
 }
 

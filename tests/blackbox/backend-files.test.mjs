@@ -131,9 +131,9 @@ far('without a network there, that of a file method is no matter',
 
 /** What a client and the log hear of a start that leads to no worker. */
 for (const [what, start, words, log] of [
-	['ends', 'echo no such place >&2; exit 3',
+	['ends', `printf 'no such\\233 "place\\\\' >&2; exit 3`,
 		"the backend's command has not started the file worker",
-		/worker_lost .*reason=0 said="no such place/],
+		/worker_lost .*reason=0 said="no such\? \?place\?"\n/],
 	['says something else', 'echo Welcome; cat',
 		"what the backend's command has started is no file worker",
 		/worker_lost .*reason=1 said="Welcome/],

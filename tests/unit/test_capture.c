@@ -116,7 +116,8 @@ words_are_the_last_line_that_says_something(void **state)
 	    {"one", "one"},
 	    {"one\ntwo three\n", "two three"},
 	    {"one\r\n\n  \n", "one"},
-	    {"a\tb\x1b[1m\x80\"c", "a?b?[1m?\"c"},
+	    {"a\tb\x1b[1m\x80\"c", "a?b?[1m??c"},
+	    {"no\" forged=\"a\\", "no? forged=?a?"},
 	    {"  x", "  x"},
 	};
 

@@ -112,6 +112,37 @@ log_keeps_errno(void **state)
 	capture_end(&c, out, sizeof out);
 }
 
+static void
+log_quotes_what_anybody_wrote(void **state)
+{
+	static const char text[] =
+	    "a b~\" reason=\"\\\n\x1b[2J\x7f\x80\x9b\xff\0z";
+	const size_t len = sizeof text - 1;
+	char out[sizeof text + 1];
+
+	(void)state;
+	memset(out, 'x', sizeof out);
+	log_quotable(text, len, out, sizeof out);
+	assert_string_equal(out, "a b~? reason=????[2J?????z");
+	log_quotable(text, 0, out, sizeof out);
+	assert_string_equal(out, "");
+}
+
+static void
+log_quotes_as_much_as_there_is_room_for(void **state)
+{
+	char out[5] = "xxxx";
+
+	(void)state;
+	log_quotable("abc", 3, out, 4);
+	assert_string_equal(out, "abc");
+	log_quotable("\"bcd", 4, out, 4);
+	assert_string_equal(out, "?bc");
+	log_quotable("a", 1, out, 1);
+	assert_string_equal(out, "");
+	assert_int_equal(out[4], '\0');
+}
+
 int
 main(void)
 {
@@ -121,6 +152,8 @@ main(void)
 	    cmocka_unit_test(log_replaces_control_bytes),
 	    cmocka_unit_test(log_cuts_a_long_line),
 	    cmocka_unit_test(log_keeps_errno),
+	    cmocka_unit_test(log_quotes_what_anybody_wrote),
+	    cmocka_unit_test(log_quotes_as_much_as_there_is_room_for),
 	};
 
 	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
