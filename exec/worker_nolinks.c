@@ -29,6 +29,20 @@ is_missing(int r)
 	return r == -ENOSYS || r == -EPERM;
 }
 
+/* Why it was not opened: the kernel calls a link that was to be a directory
+ * none. */
+static int
+why_not(int dir, const char *name, int errnum)
+{
+	struct stat st;
+
+	if (errnum == ENOTDIR &&
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISLNK(st.st_mode))
+		return -ELOOP;
+	return -errnum;
+}
+
 /* One component of a path. */
 static int
 open_component(int dir, const char *name, size_t len, int flags)
@@ -42,7 +56,9 @@ open_component(int dir, const char *name, size_t len, int flags)
 	memcpy(copy, name, len);
 	copy[len] = '\0';
 	fd = openat(dir, copy, flags | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
+		return why_not(dir, copy, errno);
+	if (fstat(fd, &st) < 0)
 		return -errno;
 	return S_ISLNK(st.st_mode) ? -ELOOP : fd_take(&fd);
 }
@@ -52,6 +68,8 @@ open_by_component(int dir, const char *path, int flags)
 {
 	scoped_fd at = -1;
 
+	if (path[0] == '\0')
+		return -ENOENT;
 	if (path[0] == '/') {
 		at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (at < 0)
