@@ -440,6 +440,8 @@ on_watching(struct fs_call *call, struct fs_worker *worker,
 	struct connection *c = rpc_later_connection(call->net, &call->later);
 	bool watching = m->watching != 0;
 
+	/* It may also tell of one that it does not yet know to be gone. */
+	worker->changes_due += watching;
 	if (watching && (c == NULL || !fs_watch_add(c, worker, call->watch_id,
 					  call->handle)))
 		helper_notify_unwatch(worker, call->handle);

@@ -338,16 +338,30 @@ on_lost(struct fs_worker *w, const struct msg_fs_lost *m)
 	worker_kill(w, lost_words(m->reason));
 }
 
+/* False if w tells more than it was ever asked to: nothing that it can do at no
+ * cost may cost us something without end. */
+static bool
+on_changed(struct fs_worker *w, const struct msg_fs_changed *m)
+{
+	if (w->changes_due == 0) {
+		log_warn("worker_changes_unasked session=%u lease=%u watch=%u",
+		    w->pool->session->id.v, w->lease.v, m->watch);
+		worker_kill(w, "the file worker broke the contract");
+		return false;
+	}
+	w->changes_due--;
+	fs_handle_on_changed(w, m->watch);
+	return true;
+}
+
 /* A message of w. False if w has ended. */
 static bool
 on_message(struct fs_worker *w, struct msg *m)
 {
 	struct fs_call *call = w->call;
 
-	if (m->type == MSG_FS_CHANGED) {
-		fs_handle_on_changed(w, m->u.fs_changed.watch);
-		return true;
-	}
+	if (m->type == MSG_FS_CHANGED)
+		return on_changed(w, &m->u.fs_changed);
 	if (m->type == MSG_FS_LOST) {
 		on_lost(w, &m->u.fs_lost);
 		return false;

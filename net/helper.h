@@ -30,6 +30,7 @@ struct fs_worker {
 	uint32_t number;      /* of WORKER_OPEN */
 	struct fs_call *call; /* what it is doing, NULL: idle */
 	uint64_t pins;	      /* handles and watches that live in it */
+	uint64_t changes_due; /* FS_CHANGED that it may send: one a watch */
 	struct timer idle;
 };
 

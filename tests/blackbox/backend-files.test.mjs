@@ -129,6 +129,21 @@ far('without a network there, that of a file method is no matter',
 		assert.equal(dataBase64, 'eA==');
 	});
 
+/** A file worker's frame of that message with one number, as a file. */
+function frame(name, number) {
+	const table = fs.readFileSync(
+		new URL('../../privsep/msg.def', import.meta.url), 'utf8');
+	const names = [...table.matchAll(/^MSG\((\w+)/gm)].map((m) => m[1]);
+	const file = path.join(place, uniqueWord());
+	const bytes = Buffer.alloc(13);
+	bytes.writeUInt8(1, 0);
+	bytes.writeUInt32LE(8, 1);
+	bytes.writeUInt32LE(names.indexOf(name) + 1, 5);
+	bytes.writeUInt32LE(number, 9);
+	fs.writeFileSync(file, bytes);
+	return file;
+}
+
 /** What a client and the log hear of a start that leads to no worker. */
 for (const [what, start, words, log] of [
 	['ends', `printf 'no such\\233 "place\\\\' >&2; exit 3`,
@@ -148,6 +163,10 @@ for (const [what, start, words, log] of [
 		`${worker} </dev/null | head -c 84; echo garbage; cat`,
 		"the backend's file worker broke the contract",
 		/worker_lost .*reason=4 said="no frame: kind 103/],
+	['tells of a watch that nobody asked for',
+		`${worker} </dev/null | head -c 84; cat ${frame('FS_CHANGED', 7)} -`,
+		"the file worker broke the contract",
+		/worker_changes_unasked .*watch=7\n/],
 ])
 	test(`a command that ${what}`, {skip: foreignSkip}, async () => {
 		const script = path.join(place, uniqueWord());
