@@ -374,6 +374,7 @@ function assertLandlock(server) {
  * out: it is looked for with the command's ids, in vain. */
 async function assertLookedForAsCommand(server, client) {
 	const dir = fs.mkdtempSync('/var/tmp/sallyport-duty-');
+	process.on('exit', () => fs.rmSync(dir, {recursive: true}));
 	const file = path.join(dir, 'f');
 	const readable = (what) => ({path: what, access: 'read'});
 	const sandbox = restricted(server);
@@ -390,7 +391,6 @@ async function assertLookedForAsCommand(server, client) {
 		const cat = await client.shell(`cat ${file}`, {sandbox});
 		assert.equal(cat.exitCode === 0, mode === 0o755, cat.all);
 	}
-	fs.rmSync(dir, {recursive: true});
 }
 
 async function dutyOfExec() {
