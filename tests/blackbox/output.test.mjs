@@ -52,6 +52,16 @@ test('what was written before the end is told before the end', own, () =>
 		}
 	}));
 
+test('closed waits for the last stream, whichever that is', () =>
+	connected(async (client) => {
+		for (const [last, other] of [[1, 2], [2, 1]]) {
+			const done = await client.shell(
+				`(sleep 0.1; echo late >&${last}) ${other}>&- & exec ${other}>&-`);
+			assertGapless(done);
+			assert.equal(done.stdout + done.stderr, 'late\n');
+		}
+	}));
+
 test('stdout and stderr are apart with pipes, one pty on a terminal', () =>
 	connected(async (client) => {
 		const script = 'echo o1; echo e1 >&2; echo o2; echo e2 >&2';
