@@ -10,7 +10,7 @@ import {
 } from './lib/backend.mjs';
 import {startParams} from './lib/client.mjs';
 import {Origin, bodyOf, refusal, request} from './lib/http.mjs';
-import {uniqueWord, withArgument} from './lib/proc.mjs';
+import {commandLine, uniqueWord, withArgument} from './lib/proc.mjs';
 import {writeExample} from './lib/example.mjs';
 import {
 	Server, fileUri, foreignSkip, freshDirectory, withServer,
@@ -238,7 +238,9 @@ test('a signal ends a server that inspects, in order', own, async () => {
 	const word = uniqueWord();
 	const server = new Server({set: {...COMMAND, ...PATIENT,
 		'backend.inspect': `sh -c "sleep 1000; :" ${word}`}});
-	await until(20000, 'inspect', () => withArgument(word).length > 0);
+	// Not the server itself, whose settings hold the word as well.
+	await until(20000, 'inspect', () => withArgument(word).some(
+		(pid) => commandLine(pid).includes(word)));
 	assert.deepEqual(await server.stop(), {code: 0, signal: null});
 	assert.deepEqual(withArgument(word), []);
 });
