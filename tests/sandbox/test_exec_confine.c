@@ -128,8 +128,8 @@ the_hosts_sockets_are_out_of_reach(void **state)
 	struct fixture *f = *state;
 	struct sockaddr_in in = {.sin_family = AF_INET,
 	    .sin_addr = {htonl(INADDR_LOOPBACK)}};
-	struct sockaddr_un un = {.sun_family = AF_UNIX,
-	    .sun_path = "\0sallyport-test"};
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	char name[32];
 	int tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int abstract = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	socklen_t len = sizeof in;
@@ -138,15 +138,20 @@ the_hosts_sockets_are_out_of_reach(void **state)
 	assert_int_equal(bind(tcp, (struct sockaddr *)&in, sizeof in), 0);
 	assert_int_equal(listen(tcp, 1), 0);
 	assert_int_equal(getsockname(tcp, (struct sockaddr *)&in, &len), 0);
-	assert_int_equal(bind(abstract, (struct sockaddr *)&un, 2 + 15), 0);
+	/* Several of us may run at once. */
+	(void)snprintf(name, sizeof name, "sallyport-test-%d", (int)getpid());
+	(void)memcpy(un.sun_path + 1, name, strlen(name));
+	assert_int_equal(bind(abstract, (struct sockaddr *)&un,
+			     (socklen_t)(2 + 1 + strlen(name))),
+	    0);
 	assert_int_equal(listen(abstract, 1), 0);
 	(void)snprintf(script, sizeof script,
 	    "perl -MSocket -e 'socket($s, AF_INET, SOCK_STREAM, 0); "
 	    "print connect($s, sockaddr_in(%u, inet_aton(\"127.0.0.1\"))) "
 	    "? \"in\" : \"out\"; socket($u, AF_UNIX, SOCK_STREAM, 0); "
 	    "print connect($u, pack(\"Sa*\", AF_UNIX, "
-	    "\"\\0sallyport-test\")) ? \"in\" : \"out\"'",
-	    ntohs(in.sin_port));
+	    "\"\\0%s\")) ? \"in\" : \"out\"'",
+	    ntohs(in.sin_port), name);
 	driver_expect(&f->d, 1, script, "outout");
 	(void)close(tcp);
 	(void)close(abstract);
