@@ -253,6 +253,21 @@ config_share_nothing(struct exec_config *c, struct err *e)
 	return r < 0 ? err_set(e, ENOMEM, "config") : 0;
 }
 
+static int
+take_bind(struct backend_config *b, const struct msg_exec_backend *m,
+    struct err *e)
+{
+	if (b->files != BACKEND_FILES_BIND)
+		return 0;
+	if (!path_is_canonical(m->bind) || !path_is_canonical(m->bind_as))
+		return err_set(e, EPROTO, "config: bad backend bind");
+	b->bind = bytes_dup(m->bind);
+	b->bind_as = bytes_dup(m->bind_as);
+	return b->bind == NULL || b->bind_as == NULL
+		   ? err_set(e, ENOMEM, "config")
+		   : 0;
+}
+
 /* What file workers elsewhere are: a path there, or a program to be sent. */
 static int
 take_worker(struct backend_config *b, struct msg *msg, struct err *e)
@@ -318,6 +333,8 @@ config_take_backend(struct exec_config *c, struct msg *msg, struct err *e)
 		&b->socket_count, e) < 0)
 		return -EPROTO;
 	r = take_worker(b, msg, e);
+	if (r == 0)
+		r = take_bind(b, m, e);
 	if (r < 0)
 		return r;
 	b->isolated = m->isolated != 0;
@@ -339,6 +356,8 @@ backend_done(struct backend_config *b)
 	free(b->prepare);
 	free(b->inspect);
 	free(b->worker);
+	free(b->bind);
+	free(b->bind_as);
 	fd_close(&b->program_fd);
 	for (size_t i = 0; i < BACKEND_SOCKETS_MAX; i++)
 		free(b->sockets[i]);

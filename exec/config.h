@@ -34,6 +34,8 @@ struct backend_config {
 	char *inspect; /* asked once, before the first net */
 	enum backend_files files;
 	char *worker;	/* with BACKEND_FILES_WORKER: its path there, owned */
+	char *bind;	/* with BACKEND_FILES_BIND: a directory of this host, */
+	char *bind_as;	/* and its path there; owned */
 	int program_fd; /* with BACKEND_FILES_SEND, owned; else -1 */
 	uint64_t program_len;
 	/* Unix sockets of the host that the commands may use, owned. */

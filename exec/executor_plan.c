@@ -1,6 +1,7 @@
 #include "exec/executor_plan.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/path.h"
 #include "privsep/pack.h"
@@ -123,14 +124,74 @@ check_host(const struct plan_request *q, const struct exec_config *config,
 	return -ENOTSUP;
 }
 
+/* --- a directory that is bound ---------------------------------------------
+ */
+
+static bool
+is_in(const char *path, const char *dir)
+{
+	return profile_is_in(bytes_of(path), bytes_of(dir));
+}
+
+/* What the ceiling gives at dir. */
+static enum plan_access
+access_at(const struct decide_ceiling *c, const char *dir)
+{
+	enum plan_access access =
+	    c->view == PLAN_VIEW_OPEN ? PLAN_WRITE : PLAN_NONE;
+	size_t best = 0;
+
+	for (size_t i = 0; i < c->path_count; i++) {
+		const struct plan_path *p = &c->paths[i];
+		size_t len = strlen(p->path);
+
+		if (len >= best && is_in(dir, p->path)) {
+			access = p->access;
+			best = len;
+		}
+	}
+	return access;
+}
+
+/* *out is the part of the ceiling c that lies at and in dir, with the paths in
+ * its room. 0 or -E2BIG. */
+static int
+cut(const struct decide_ceiling *c, const char *dir,
+    struct plan_path paths[PLAN_PATHS_MAX], struct decide_ceiling *out)
+{
+	size_t n = 0;
+
+	paths[n++] =
+	    (struct plan_path){.path = dir, .access = access_at(c, dir)};
+	for (size_t i = 0; i < c->path_count; i++) {
+		if (!is_in(c->paths[i].path, dir) ||
+		    strcmp(c->paths[i].path, dir) == 0)
+			continue;
+		if (n == PLAN_PATHS_MAX)
+			return -E2BIG;
+		paths[n++] = c->paths[i];
+	}
+	*out = *c;
+	out->view = PLAN_VIEW_HOST;
+	out->custom = true;
+	out->paths = paths;
+	out->path_count = n;
+	return 0;
+}
+
 int
 executor_plan(const struct exec_config *config,
     const struct plan_request *request, struct plan *plan, struct err *e)
 {
 	struct sandbox_spec spec;
+	struct plan_path paths[PLAN_PATHS_MAX];
+	struct decide_ceiling ceiling = config->ceiling;
 	struct lists l = {0};
 	int r = sandbox_spec_unpack(request->sandbox, &spec, e);
 
+	if (r == 0 && request->bound &&
+	    cut(&config->ceiling, config->backend.bind, paths, &ceiling) < 0)
+		r = err_set(e, E2BIG, "backend.bind: too many paths in it");
 	if (r < 0)
 		return r;
 	r = take_entries(&l, spec.entries);
@@ -151,8 +212,12 @@ executor_plan(const struct exec_config *config,
 			    .root_count = l.root_count,
 			    .tmpdir = tmpdir_of(config)},
 			.glob_scan_max_depth = spec.glob_scan_max_depth},
-		    &config->ceiling, plan, e);
+		    &ceiling, plan, e);
 	lists_done(&l);
+	if (r == 0 && request->bound) {
+		plan->moved = config->backend.bind;
+		plan->moved_as = config->backend.bind_as;
+	}
 	if (r == 0)
 		r = check_host(request, config, plan, e);
 	if (r == 0)

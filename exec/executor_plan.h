@@ -13,6 +13,9 @@ struct plan_request {
 	struct bytes sandbox; /* packed: sandbox_spec.h */
 	struct bytes cwd;     /* where sandbox has none; empty: none at all */
 	bool managed_network, network_proxy;
+	/* For the files of a backend whose programs have a directory of this
+	 * host under another path: that one alone is to be seen, there. */
+	bool bound;
 	const struct template *template; /* the session's */
 	const struct probe *probe;
 	enum layer *missing; /* out: set to what the host lacks; may be NULL */

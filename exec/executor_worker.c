@@ -206,15 +206,19 @@ wait_turn(struct executor *x, struct session *s, uint32_t number,
 				"later"});
 }
 
-/* What the worker may do: a backend's command has the session's ceiling, and
- * what is asked for is to be nothing that it would have to enforce. */
+/* What the worker may do: a backend's command has the session's ceiling, what
+ * is bound is seen alone, and what is asked for is to be nothing that either
+ * would have to enforce. */
 static int
 plan_worker(struct executor *x, struct session *s, struct bytes sandbox,
     struct plan *plan, struct err *e)
 {
-	const bool elsewhere = backend_has_files(&s->config->backend);
+	const struct backend_config *b = &s->config->backend;
+	const bool bound = b->on && b->files == BACKEND_FILES_BIND;
+	const bool elsewhere = backend_has_files(b) || bound;
 	const struct plan_request q = {.sandbox = elsewhere ? (struct bytes){0}
 							    : sandbox,
+	    .bound = bound,
 	    .template = &s->template,
 	    .probe = x->probe};
 	const struct spec spec = {.sandbox = sandbox};

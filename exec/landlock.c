@@ -99,11 +99,13 @@ allow_plan(int ruleset, const struct plan *plan, uint64_t all)
 
 	for (size_t i = 0; i < plan->path_count; i++) {
 		const struct plan_path *p = &plan->paths[i];
+		char moved[PATH_LEN_MAX];
+		const char *path = plan_shown(plan, p->path, moved);
 		int r;
 
-		if (p->access == PLAN_DENY)
+		if (p->access == PLAN_DENY || path == NULL)
 			continue;
-		r = allow(ruleset, p->path,
+		r = allow(ruleset, path,
 		    p->access == PLAN_WRITE ? write : FS_READ);
 		if (r < 0 && !is_elsewhere(r))
 			return r;

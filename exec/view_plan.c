@@ -400,11 +400,62 @@ view_plan_paths(struct view_plan *v)
 	return r < 0 ? r : apply_paths(v);
 }
 
+/* --- another name ----------------------------------------------------------
+ */
+
+/* What was made on the way to it goes, as far as nothing else is there. */
+static void
+remove_way(const struct view_plan *v, const char *path)
+{
+	char at[PATH_LEN_MAX];
+	size_t len = strlen(path);
+
+	if (len >= sizeof at)
+		return;
+	(void)memcpy(at, path, len + 1);
+	while (len > 0 && unlinkat(v->root, at + 1, AT_REMOVEDIR) == 0) {
+		while (at[len] != '/')
+			len--;
+		at[len] = '\0';
+	}
+}
+
+/* With all that is mounted in it. Nothing is shown if it has gone. */
+static int
+move(struct view_plan *v)
+{
+	const struct plan *plan = v->order->plan;
+	struct view_place from, to = VIEW_PLACE_NONE;
+	scoped_fd moved = -1, at = -1;
+	int r;
+
+	if (plan->moved == NULL)
+		return 0;
+	r = view_find(v->order, v->root, plan->moved, &from);
+	if (r < 0)
+		return r;
+	moved = from.fd;
+	if (from.found != VIEW_FOUND)
+		return 0;
+	r = find_or_make(v, plan->moved_as, S_ISDIR(from.mode), &to);
+	if (r < 0)
+		return r;
+	at = to.fd;
+	if (to.found != VIEW_FOUND)
+		return -ENOTDIR;
+	r = mount_attach_at(moved, at);
+	if (r == 0)
+		remove_way(v, plan->moved);
+	return r;
+}
+
 int
 view_plan_end(struct view_plan *v)
 {
-	int r = view_scratch_seal(&v->scratch);
+	int r = move(v);
 
+	if (r == 0)
+		r = view_scratch_seal(&v->scratch);
 	if (r == 0)
 		r = enter(v);
 	view_scratch_done(&v->scratch);

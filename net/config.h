@@ -15,7 +15,7 @@ struct policy {
 	bool backend;	    /* programs run elsewhere, not confined by us */
 	bool no_files;	    /* and their files are there too */
 	bool no_http;	    /* and requests would go out from here */
-	bool far_files;	    /* where workers of ours serve them */
+	bool far_files;	    /* where fs methods reach them */
 	bool http_env;	    /* headers may name variables */
 	char *home, *tmp;   /* owned */
 	char provider_id[sizeof "sha256:" + 64];

@@ -299,6 +299,23 @@ plan_done(struct plan *plan)
 	*plan = (struct plan){0};
 }
 
+const char *
+plan_shown(const struct plan *plan, const char *path, char out[PATH_LEN_MAX])
+{
+	size_t len = strlen(path), from, to;
+
+	if (plan->moved == NULL ||
+	    !profile_is_in(bytes_of(path), bytes_of(plan->moved)))
+		return path;
+	from = strlen(plan->moved);
+	to = strlen(plan->moved_as);
+	if (to + len - from >= PATH_LEN_MAX)
+		return NULL;
+	(void)memcpy(out, plan->moved_as, to);
+	(void)memcpy(out + to, path + from, len - from + 1);
+	return out;
+}
+
 bool
 plan_is_brought(const struct plan *plan, struct bytes path)
 {

@@ -11,6 +11,7 @@
 #ifndef POLICY_PLAN_H
 #define POLICY_PLAN_H
 
+#include "base/limits.h"
 #include "policy/profile.h"
 
 /* Paths of a ceiling. */
@@ -86,6 +87,11 @@ struct plan {
 	/* The request restricts: it never runs as the host's user 0. */
 	bool never_root;
 
+	/* Canonical paths, borrowed, or both NULL: what lies at and below the
+	 * one is shown at and below the other, in a view that starts empty. The
+	 * plan's own paths are those before that. */
+	const char *moved, *moved_as;
+
 	/* Parents before children; the longest prefix of a path decides, and
 	 * what has none is not there. "/" is never to be mounted; where it can
 	 * be written the view's root can. */
@@ -112,6 +118,11 @@ struct plan_answer plan_access(const struct plan *plan, struct bytes path);
  * same: /proc, /dev and what lies in them. No rule gives it, but rules and
  * patterns of either layer can deny it. */
 bool plan_is_brought(const struct plan *plan, struct bytes path);
+
+/* Where a path of plan is shown: path itself, or with out filled, as moved
+ * says. NULL if that would be longer than PATH_LEN_MAX - 1 bytes. */
+const char *plan_shown(const struct plan *plan, const char *path,
+    char out[PATH_LEN_MAX]);
 
 void plan_done(struct plan *plan);
 

@@ -41,7 +41,7 @@ enum net_feature {
 	NET_FEATURE_BACKEND = 1 << 6,  /* programs run elsewhere */
 	NET_FEATURE_NO_FILES = 1 << 7, /* and their files are there too */
 	NET_FEATURE_NO_HTTP = 1 << 8,  /* and requests would go out from here */
-	NET_FEATURE_FAR_FILES = 1 << 9, /* file workers are there, too */
+	NET_FEATURE_FAR_FILES = 1 << 9, /* fs methods reach them */
 	NET_FEATURE_NO_JAIL = 1 << 4,	/* the host gives no namespaces */
 	NET_FEATURE_NO_NETNS = 1
 			       << 5, /* the host gives no network of its own */
@@ -78,6 +78,8 @@ enum role_ns {
 /* EXEC_BACKEND.files: who serves fs methods. */
 enum backend_files {
 	BACKEND_FILES_REFUSE, /* nobody */
+	BACKEND_FILES_BIND,   /* workers on this host, of a directory that has
+				 another name there */
 	BACKEND_FILES_LOCAL,  /* workers on this host */
 	BACKEND_FILES_WORKER, /* a program that is there */
 	BACKEND_FILES_SEND,   /* a program of ours that is sent there */

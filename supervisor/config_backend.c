@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "policy/argv_template.h"
+#include "policy/profile.h"
 
 #define NO_STATUS 256
 
@@ -95,6 +96,7 @@ void
 config_backend_done(struct config_backend *b)
 {
 	free(b->target);
+	free(b->bind);
 	free(b->worker);
 	for (size_t i = 0; i < BACKEND_TEXTS; i++)
 		free(b->text[i]);
@@ -172,6 +174,62 @@ config_backend_check_worker(const char *text, struct err *e)
 	return check_path(text, e);
 }
 
+/* The colon before the second path; NULL if there is none. */
+static const char *
+second_path(const char *text)
+{
+	return strstr(text, ":/");
+}
+
+static bool
+is_bindable(struct bytes path)
+{
+	return path.len > 1 && path.len < PATH_LEN_MAX &&
+	       path_is_canonical(path);
+}
+
+int
+config_backend_check_bind(const char *text, struct err *e)
+{
+	const char *colon = second_path(text);
+	struct bytes host, guest;
+
+	if (colon == NULL)
+		return err_set(e, EINVAL, "\"%.64s\" is not HOST:GUEST", text);
+	host = (struct bytes){(const uint8_t *)text, (size_t)(colon - text)};
+	guest = bytes_of(colon + 1);
+	if (!is_bindable(host) || !is_bindable(guest))
+		return err_set(e, EINVAL,
+		    "\"%.64s\" is not two absolute paths without . and .., "
+		    "neither of them /",
+		    text);
+	if (profile_is_in(host, guest) || profile_is_in(guest, host))
+		return err_set(e, EINVAL,
+		    "\"%.64s\": one path lies in the other; with the same one "
+		    "use files = local",
+		    text);
+	if (profile_is_in(guest, bytes_of("/proc")) ||
+	    profile_is_in(guest, bytes_of("/dev")))
+		return err_set(e, EINVAL,
+		    "\"%.64s\": nothing can be shown in /proc and /dev", text);
+	return 0;
+}
+
+void
+config_backend_bind(const struct config_backend *b, struct bytes *host,
+    struct bytes *guest)
+{
+	const char *colon;
+
+	*host = *guest = (struct bytes){0};
+	if (b->files != BACKEND_FILES_BIND || b->bind == NULL)
+		return;
+	colon = second_path(b->bind);
+	*host =
+	    (struct bytes){(const uint8_t *)b->bind, (size_t)(colon - b->bind)};
+	*guest = bytes_of(colon + 1);
+}
+
 int
 config_backend_check_socket(const char *text, struct err *e)
 {
@@ -217,10 +275,16 @@ static int
 check_files(const struct config_backend *b, struct err *e)
 {
 	/* File workers are who the commands are. */
-	if (b->files == BACKEND_FILES_LOCAL && b->uid != 0)
+	if ((b->files == BACKEND_FILES_LOCAL ||
+		b->files == BACKEND_FILES_BIND) &&
+	    b->uid != 0)
 		return err_set(e, EINVAL,
-		    "backend.uid: with files = local clients could read what "
-		    "is that user's, such as keys");
+		    "backend.uid: with files = local and files = bind clients "
+		    "could read what is that user's, such as keys");
+	if ((b->files == BACKEND_FILES_BIND) != (b->bind != NULL))
+		return err_set(e, EINVAL,
+		    "backend.bind: HOST:GUEST goes with files = bind, and that "
+		    "with it");
 	if (b->files == BACKEND_FILES_WORKER && b->worker == NULL)
 		return err_set(e, EINVAL,
 		    "backend.worker: is missing; name the file worker's "

@@ -54,6 +54,7 @@ struct config_backend {
 	uint32_t isolated;	   /* enum backend_isolated: of the network */
 	uint32_t http;		   /* enum backend_http: who makes requests */
 	uint32_t files;		   /* enum backend_files */
+	char *bind;		   /* heap; HOST:GUEST; NULL: none named */
 	char *worker; /* heap; the program of file workers; NULL: none named */
 	uint32_t lost_status; /* 256: the type's */
 };
@@ -70,6 +71,12 @@ must_use int config_backend_check_prepare(const char *text, struct err *e);
 must_use int config_backend_check_inspect(const char *text, struct err *e);
 must_use int config_backend_check_socket(const char *text, struct err *e);
 must_use int config_backend_check_worker(const char *text, struct err *e);
+must_use int config_backend_check_bind(const char *text, struct err *e);
+
+/* With files = bind: the directory of this host, and the path that it has where
+ * programs run, borrowed from b. Empty with another one. */
+void config_backend_bind(const struct config_backend *b, struct bytes *host,
+    struct bytes *guest);
 
 /* The command in force; "" if there is none. That of inspect is in force if
  * it is to be asked. */

@@ -9,8 +9,8 @@ static const char *const bool_words[] = {"false", "true", NULL};
 static const char *const degraded_words[] = {"refuse", "allow", NULL};
 static const char *const backend_words[] = {"native", "command", "docker",
     "podman", "ssh", NULL};
-static const char *const files_words[] = {"refuse", "local", "worker", "send",
-    NULL};
+static const char *const files_words[] = {"refuse", "bind", "local", "worker",
+    "send", NULL};
 static const char *const isolated_words[] = {"false", "auto", "true", NULL};
 static const char *const http_words[] = {"refuse", "auto", "local", NULL};
 static const char *const network_words[] = {"restricted", "enabled", NULL};
@@ -127,8 +127,13 @@ const struct config_row config_rows[CONFIG_KEYS] = {
     [KEY_BACKEND_FILES] = {"backend", "files", KIND_WORD, AT(backend.files),
 	.words = files_words, .def = "refuse",
 	.help = "fs methods; local: what runs elsewhere has the workspaces of "
-		"this host under the same paths; worker: a program there "
-		"serves them; send: one that is sent there does"},
+		"this host under the same paths; bind: one of them under "
+		"another; worker: a program there serves them; send: one that "
+		"is sent there does"},
+    [KEY_BACKEND_BIND] = {"backend", "bind", KIND_TEXT, AT(backend.bind),
+	.check = config_backend_check_bind,
+	.help = "with files = bind, HOST:GUEST: a workspace, or a directory "
+		"in one, and the path that it has where programs run"},
     [KEY_BACKEND_WORKER] = {"backend", "worker", KIND_TEXT, AT(backend.worker),
 	.check = config_backend_check_worker,
 	.help = "with files = worker, where sallyport-worker is there; with "

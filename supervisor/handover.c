@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "policy/ceiling.h"
 #include "policy/env.h"
+#include "policy/profile.h"
 #include "privsep/pack.h"
 
 /* As in msg.def. */
@@ -107,6 +108,9 @@ send_backend(const struct server *s, struct channel *channel)
 	const struct config_backend *b = &s->config->backend;
 	scoped_buf sockets = {.max = LISTS_MAX};
 	int r = list_pack(&b->sockets, &sockets);
+	struct bytes host, guest;
+
+	config_backend_bind(b, &host, &guest);
 	const struct msg_exec_backend m = {.uid = b->uid,
 	    .gid = b->gid,
 	    .isolated = *s->isolation == ISOLATION_YES,
@@ -117,6 +121,8 @@ send_backend(const struct server *s, struct channel *channel)
 			 : b->files,
 	    .worker =
 		bytes_of(b->files == BACKEND_FILES_WORKER ? b->worker : ""),
+	    .bind = host,
+	    .bind_as = guest,
 	    .target = bytes_of(b->target != NULL ? b->target : ""),
 	    .start = bytes_of(config_backend_text(b, BACKEND_START)),
 	    .signal = bytes_of(config_backend_text(b, BACKEND_SIGNAL)),
@@ -238,7 +244,10 @@ backend_features(const struct server *s)
 	return NET_FEATURE_BACKEND | (isolated ? NET_FEATURE_ISOLATED : 0u) |
 	       (config_backend_http_local(b) ? 0u : NET_FEATURE_NO_HTTP) |
 	       (b->files == BACKEND_FILES_REFUSE ? NET_FEATURE_NO_FILES : 0u) |
-	       (b->files >= BACKEND_FILES_WORKER ? NET_FEATURE_FAR_FILES : 0u);
+	       (b->files == BACKEND_FILES_BIND ||
+			   b->files >= BACKEND_FILES_WORKER
+		       ? NET_FEATURE_FAR_FILES
+		       : 0u);
 }
 
 static uint32_t
@@ -279,19 +288,38 @@ put_policy(const struct server *s, struct buf *out)
 	return buf_printf(out, "child_filter = %s\n", hex);
 }
 
+/* The first workspace, as programs know it. */
+static int
+put_cwd(const struct server *s, struct buf *out)
+{
+	struct bytes cwd = bytes_of(s->workspaces->paths.items[0]);
+	struct bytes host, guest;
+
+	config_backend_bind(&s->config->backend, &host, &guest);
+	if (guest.len == 0)
+		return buf_put(out, cwd.data, cwd.len);
+	if (!profile_is_in(cwd, host))
+		return buf_put(out, guest.data, guest.len);
+	return buf_printf(out, "%.*s%.*s", (int)guest.len, guest.data,
+	    (int)(cwd.len - host.len), cwd.data + host.len);
+}
+
 int
 handover_net(const struct server *s, struct channel *channel)
 {
 	const struct config *c = s->config;
 	bool root = geteuid() == 0;
-	scoped_buf limits, policy;
+	scoped_buf limits, policy, cwd;
 	int r;
 
 	buf_init(&limits, 4096);
 	buf_init(&policy, POLICY_MAX);
+	buf_init(&cwd, PATH_LEN_MAX);
 	r = limits_pack(&c->limits, &limits);
 	if (r == 0)
 		r = put_policy(s, &policy);
+	if (r == 0)
+		r = put_cwd(s, &cwd);
 	if (r < 0)
 		return r;
 	const struct msg_net_config m = {.compat = c->compat,
@@ -302,7 +330,7 @@ handover_net(const struct server *s, struct channel *channel)
 	    .limits = view(&limits),
 	    .path = bytes_of(s->path),
 	    .host = bytes_of(s->host),
-	    .cwd = bytes_of(s->workspaces->paths.items[0]),
+	    .cwd = view(&cwd),
 	    .shell = bytes_of(s->shell),
 	    .home = bytes_of(env_value(c, "HOME", "/tmp/home")),
 	    .tmp = bytes_of(env_value(c, "TMPDIR", "/tmp")),

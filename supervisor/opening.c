@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "policy/profile.h"
 #include "privsep/layer.h"
 #include "supervisor/confine.h"
 #include "supervisor/handover.h"
@@ -70,6 +71,24 @@ use_scratch(struct opening *o, struct config *c, struct err *e)
 	return r < 0 ? r : own_home_scratch(c, o->scratch.path, e);
 }
 
+/* What is bound is shown as far as sessions have it, so it is to be theirs. */
+static int
+check_bind(const struct config *c, struct err *e)
+{
+	struct bytes host, guest;
+
+	config_backend_bind(&c->backend, &host, &guest);
+	if (host.len == 0)
+		return 0;
+	for (size_t i = 0; i < c->workspaces.count; i++)
+		if (profile_is_in(host, bytes_of(c->workspaces.items[i])))
+			return 0;
+	return err_set(e, EINVAL,
+	    "backend.bind: %.*s is no workspace and lies in none, by the "
+	    "names without symbolic links",
+	    (int)host.len, host.data);
+}
+
 static int
 open_workspaces(struct opening *o, struct config *c, struct err *e)
 {
@@ -82,7 +101,7 @@ open_workspaces(struct opening *o, struct config *c, struct err *e)
 	for (size_t i = 0; i < o->workspaces.paths.count && r == 0; i++)
 		r = list_add(&c->workspaces, o->workspaces.paths.items[i],
 		    WORKSPACES_MAX);
-	return r < 0 ? err_errno(e, -r, "workspaces") : 0;
+	return r < 0 ? err_errno(e, -r, "workspaces") : check_bind(c, e);
 }
 
 /*

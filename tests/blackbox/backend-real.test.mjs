@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {farChecks} from './lib/farfiles.mjs';
-import {Files} from './lib/files.mjs';
+import {ENOENT, Files} from './lib/files.mjs';
 import {places} from './lib/places.mjs';
 import {uniqueWord, withArgument} from './lib/proc.mjs';
 import {Server, foreignSkip} from './lib/server.mjs';
@@ -218,6 +218,34 @@ async function files(t, name, place, how, set) {
 	});
 }
 
+/** The workspace of this host by its name there: both see one file. */
+async function bound(t, name, place) {
+	const set = {'backend.files': 'bind',
+		'backend.bind': `${place.work}:${place.bound}`};
+	await connected(place, {...set, 'limits.fs_deadline': '150s'},
+		async (client) => {
+			const top = new Files(client, place.bound);
+			for (const [i, [what, check]] of
+				Object.entries(farChecks).entries())
+				await t.test(`${name}: bind: ${what}`, async () => {
+					await top.call('createDirectory', {path: `bind${i}`});
+					await check(new Files(client, top.at(`bind${i}`)), client);
+				});
+			await t.test(`${name}: bind: programs and clients see one file`,
+				async () => {
+					const {cwd} = await client.call('environment/info', {});
+					assert.equal(cwd, top.uri());
+					await top.write('f', 'from here');
+					const end = await client.shell(
+						'cat f; echo from there >g; rm f', {cwd, ms: SLOW_MS});
+					assert.equal(end.stdout, 'from here');
+					assert.equal(String(await top.read('g')), 'from there\n');
+					await top.fails('getMetadata', {path: 'f'}, ENOENT);
+					await top.fails('readFile', {path: '/bin/busybox'}, ENOENT);
+				});
+		});
+}
+
 /** A worker there that is killed is replaced, and none outlives its client. */
 async function lostWorker(place, set) {
 	await connected(place, {...set, ...RETENTION}, async (client) => {
@@ -262,6 +290,8 @@ for (const {name, skip, start} of places.filter((place) =>
 				'backend.worker': place.worker};
 			await files(t, name, place, 'worker', there);
 			await files(t, name, place, 'send', {'backend.files': 'send'});
+			if (place.bound !== undefined)
+				await bound(t, name, place);
 			await t.test(`${name}: a worker that is lost`,
 				() => lostWorker(place, there));
 		} finally {

@@ -356,63 +356,6 @@ config_finish_refuses_ids_that_meet(void **state)
 }
 
 static void
-config_finish_wants_a_backend_whole(void **state)
-{
-	static const struct {
-		const char *set[4], *words; /* NULL: it is */
-	} rows[] = {
-	    {{"backend.type=docker"}, "backend.target: is missing"},
-	    {{"backend.type=docker", "backend.target=box"}, NULL},
-	    {{"backend.type=ssh"}, "backend.target: is missing"},
-	    {{"backend.type=command"}, "backend.start: is missing"},
-	    {{"backend.type=command", "backend.start=run {argv}"}, NULL},
-	    {{"backend.start=run {argv}"}, "native has no commands"},
-	    {{"backend.inspect=run"}, "native has no commands"},
-	    {{"backend.prepare=run {id} {tag}"}, "native has no commands"},
-	    {{"sandbox.preset=open", "backend.gid=998"},
-		"backend.gid: the preset open runs"},
-	    {{"sandbox.preset=open", "backend.uid=1000"},
-		"backend.uid: the preset open runs"},
-	    {{"backend.type=command", "backend.start=run {argv}",
-		 "backend.uid=1000"},
-		NULL},
-	    {{"backend.type=command", "backend.start=run {argv}",
-		 "backend.files=local", "backend.uid=1000"},
-		"backend.uid: with files = local"},
-	    {{"backend.type=command", "backend.start=run {argv}",
-		 "backend.files=worker"},
-		"backend.worker: is missing"},
-	    {{"backend.type=command", "backend.start=run {argv}",
-		 "backend.files=worker", "backend.worker=/w"},
-		NULL},
-	    {{"backend.type=command", "backend.start=run {argv}",
-		 "backend.files=send", "backend.uid=1000"},
-		NULL},
-	    {{"backend.type=command", "backend.start=run {argv}",
-		 "backend.files=local", "backend.worker=/w"},
-		"backend.worker: goes with files = worker"},
-	    {{"backend.socket=/run/a"}, "backend.socket: the type native"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		bool bad = rows[i].words != NULL;
-		struct config c;
-		struct err e;
-
-		assert_int_equal(config_init(&c), 0);
-		for (size_t j = 0; j < 4 && rows[i].set[j] != NULL; j++)
-			assert_int_equal(config_set_text(&c, CONFIG_FLAG,
-					     rows[i].set[j], &e),
-			    0);
-		assert_int_equal(config_finish(&c, &e), bad ? -EINVAL : 0);
-		if (bad)
-			assert_non_null(strstr(e.text, rows[i].words));
-		config_done(&c);
-	}
-}
-
-static void
 config_policy_names_no_value_of_the_environment(void **state)
 {
 	struct config c;
@@ -585,7 +528,6 @@ main(void)
 	    cmocka_unit_test(config_scrub_list_is_replaced_or_emptied),
 	    cmocka_unit_test(config_set_text_wants_section_key_value),
 	    cmocka_unit_test(config_finish_refuses_ids_that_meet),
-	    cmocka_unit_test(config_finish_wants_a_backend_whole),
 	    cmocka_unit_test(config_policy_names_no_value_of_the_environment),
 	    cmocka_unit_test(
 		config_shipped_file_tells_every_key_and_its_default),

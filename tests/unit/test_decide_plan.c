@@ -327,6 +327,33 @@ nothing_leaks_when_memory_runs_out(void **state)
 	assert_true(n > 10);
 }
 
+static void
+what_is_moved_is_shown_under_its_other_name(void **state)
+{
+	static const struct {
+		const char *path, *shown;
+	} rows[] = {{"/w", "/guest/at"}, {"/w/a/b", "/guest/at/a/b"},
+	    {"/work", "/work"}, {"/", "/"}, {"/guest/at", "/guest/at"}};
+	const struct plan still = {0};
+	const struct plan plan = {.moved = "/w", .moved_as = "/guest/at"};
+	/* What it is longer by there. */
+	const size_t more = strlen("/guest/at") - strlen("/w");
+	char out[PATH_LEN_MAX], longest[PATH_LEN_MAX] = "/w/";
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_string_equal(plan_shown(&plan, rows[i].path, out),
+		    rows[i].shown);
+		assert_ptr_equal(plan_shown(&still, rows[i].path, out),
+		    rows[i].path);
+	}
+	memset(longest + 3, 'x', PATH_LEN_MAX - 1 - more - 3);
+	assert_int_equal(strlen(plan_shown(&plan, longest, out)),
+	    PATH_LEN_MAX - 1);
+	longest[strlen(longest)] = 'x';
+	assert_null(plan_shown(&plan, longest, out));
+}
+
 int
 main(void)
 {
@@ -336,6 +363,7 @@ main(void)
 	    cmocka_unit_test(globs_become_orders),
 	    cmocka_unit_test(placeholders_are_bounded),
 	    cmocka_unit_test(patterns_are_bounded),
+	    cmocka_unit_test(what_is_moved_is_shown_under_its_other_name),
 	    cmocka_unit_test(nothing_leaks_when_memory_runs_out),
 	};
 

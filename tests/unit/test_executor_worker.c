@@ -96,6 +96,7 @@ static const struct {
     {false, BACKEND_FILES_REFUSE, false}, /* there is no backend */
     {true, BACKEND_FILES_REFUSE, true},
     {true, BACKEND_FILES_LOCAL, false},
+    {true, BACKEND_FILES_BIND, false},
     {true, BACKEND_FILES_WORKER, false},
     {true, BACKEND_FILES_SEND, false},
 };

@@ -15,6 +15,7 @@ export const ENOENT = [NOT_FOUND, 'No such file or directory (os error 2)'];
 export const EEXIST = [INTERNAL, 'File exists (os error 17)'];
 export const EISDIR = [INTERNAL, 'Is a directory (os error 21)'];
 export const ENOTDIR = [INTERNAL, 'Not a directory (os error 20)'];
+export const EACCES = [INTERNAL, 'Permission denied (os error 13)'];
 export const EROFS = [INTERNAL, 'Read-only file system (os error 30)'];
 export const ELOOP = [
 	INTERNAL, 'Too many levels of symbolic links (os error 40)'];

@@ -25,6 +25,8 @@ const APPLETS = ['basename', 'cat', 'chmod', 'echo', 'env', 'grep', 'head',
 /** The program of file workers, and where containers have it. */
 const WORKER = path.join(build, 'exec/sallyport-worker');
 const WORKER_THERE = '/sallyport-worker';
+/** Where containers have the workspace. */
+const BOUND = '/project';
 
 const capture = (file, args, options) => execFileSync(file, args,
 	{encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], ...options});
@@ -108,7 +110,7 @@ function container(dir, type, run, ulimits, sock, theirs) {
 	run(['import', image(dir), 'mini:1']);
 	for (const [name, network] of [['box', 'none'], ['wide', 'host']])
 		run(['run', '-d', '--name', name, '--network', network, ...ulimits,
-			'mini:1', '/bin/sleep', '1000000']);
+			'-v', `${work}:${BOUND}`, 'mini:1', '/bin/sleep', '1000000']);
 	return {
 		cwd: 'file:///workspace',
 		work,
@@ -119,6 +121,7 @@ function container(dir, type, run, ulimits, sock, theirs) {
 			'backends/docker.md', 1,
 			{'target = project-image': 'target = mini:1', ...names}),
 		worker: WORKER_THERE,
+		bound: BOUND,
 		files: '/tmp/files',
 		killWorkers: () => run(['exec', 'box', '/bin/sh', '-c',
 			WORKERS('kill -9')]),
