@@ -87,7 +87,9 @@ lease_take_streams(const struct lease *l, int fds[CONTROL_STREAMS_MAX],
 	struct control c = {.type = CONTROL_MADE};
 	int r = 1;
 
-	while (r == 1 && c.type == CONTROL_MADE) {
+	/* Nothing comes with the news of a placeholder. */
+	*count = 0;
+	while (r == 1 && c.type == CONTROL_MADE && *count == 0) {
 		*count = CONTROL_STREAMS_MAX;
 		r = raw_recv(l->control.fd, &c, sizeof c, fds, count);
 		if (r == 1)

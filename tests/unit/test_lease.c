@@ -76,11 +76,37 @@ an_init_sends_as_many_streams_as_it_was_asked_for(void **state)
 	assert_int_equal(fds_open(), before - 2);
 }
 
+/* With the news of a placeholder come none. */
+static void
+descriptors_of_another_record_are_closed(void **state)
+{
+	int init;
+	struct lease *l = make(&init);
+	unsigned int before = fds_open();
+
+	(void)state;
+	for (size_t count = 1; count <= CONTROL_STREAMS_MAX; count++) {
+		const struct control c = {.type = CONTROL_MADE};
+
+		assert_int_equal(
+		    raw_send(init, &c, sizeof c,
+			(int[CONTROL_STREAMS_MAX]){init, init, init}, count),
+		    0);
+		assert_int_equal(hand_over(l, init, CONTROL_STREAMS, 2),
+		    -EPROTO);
+		lease_read_made(l);
+		assert_int_equal(fds_open(), before);
+	}
+	(void)close(init);
+	lease_free(l);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(an_init_sends_as_many_streams_as_it_was_asked_for),
+	    cmocka_unit_test(descriptors_of_another_record_are_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
