@@ -5,35 +5,12 @@
 
 #include "base/num.h"
 #include "cli/oci.h"
+#include "cli/oci_way.h"
 
-#define KERNEL_MAJOR  6 /* the oldest that sallyport runs on: 6.1 */
-#define KERNEL_MINOR  1
-#define NOT_MAX	      8 /* values of an argument that must not be */
-#define CALLS_MAX     SYSCALL_RULES_MAX
-#define IN_VALUES_MAX 64 /* values of a set */
-
-enum relation { ANY, EQUAL, NOT_EQUAL, MASKED };
-
-/* What an entry asks of one argument. */
-struct ask {
-	enum relation relation;
-	uint64_t mask;
-	uint64_t values[IN_VALUES_MAX];
-	size_t count;
-};
-
-/* One way in which a call gets its action. */
-struct way {
-	const char *name; /* borrowed from the JSON */
-	unsigned int arches;
-	struct syscall_action action;
-	struct ask asks[SYSCALL_ARGS];
-};
-
-struct import {
-	struct way *ways; /* owned */
-	size_t count;
-};
+#define KERNEL_MAJOR 6 /* the oldest that sallyport runs on: 6.1 */
+#define KERNEL_MINOR 1
+#define NOT_MAX	     8 /* values of an argument that must not be */
+#define CALLS_MAX    SYSCALL_RULES_MAX
 
 /* --- words ---------------------------------------------------------------- */
 
@@ -269,8 +246,8 @@ read_entry(struct import *m, json_t *o, struct err *e)
 
 /* --- from many entries to few rules --------------------------------------- */
 
-static bool
-same_ask(const struct ask *a, const struct ask *b)
+bool
+oci_same_ask(const struct ask *a, const struct ask *b)
 {
 	return a->relation == b->relation && a->mask == b->mask &&
 	       a->count == b->count &&
@@ -297,7 +274,7 @@ is_alike(const struct way *a, const struct way *b, size_t at)
 	    x->mask > UINT32_MAX || x->count + y->count > IN_VALUES_MAX)
 		return false;
 	for (size_t i = 0; i < SYSCALL_ARGS; i++)
-		if (i != at && !same_ask(&a->asks[i], &b->asks[i]))
+		if (i != at && !oci_same_ask(&a->asks[i], &b->asks[i]))
 			return false;
 	return true;
 }
@@ -417,143 +394,6 @@ merge_complements(struct import *m)
 	m->count = kept;
 }
 
-/* --- text ----------------------------------------------------------------- */
-
-static bool
-is_always(const struct way *way)
-{
-	for (size_t i = 0; i < SYSCALL_ARGS; i++)
-		if (way->asks[i].relation != ANY)
-			return false;
-	return true;
-}
-
-/* Whether way i need not be said: one without a test says it as well, or an
- * earlier one is the same. */
-static bool
-is_said(const struct import *m, size_t i)
-{
-	const struct way *way = &m->ways[i];
-
-	for (size_t k = 0; k < m->count; k++) {
-		const struct way *other = &m->ways[k];
-		bool same = true;
-
-		if (k == i || strcmp(other->name, way->name) != 0 ||
-		    (way->arches & ~other->arches) != 0)
-			continue;
-		for (size_t n = 0; n < SYSCALL_ARGS; n++)
-			same = same && same_ask(&other->asks[n], &way->asks[n]);
-		if ((same && k < i) || (is_always(other) && !is_always(way)))
-			return true;
-	}
-	return false;
-}
-
-/* Runtimes know no order, policies do. */
-static int
-check_actions(const struct import *m, struct err *e)
-{
-	for (size_t i = 0; i < m->count; i++)
-		for (size_t k = 0; k < i; k++) {
-			const struct way *a = &m->ways[i], *b = &m->ways[k];
-
-			if (strcmp(a->name, b->name) == 0 &&
-			    (a->arches & b->arches) != 0 &&
-			    (a->action.kind != b->action.kind ||
-				a->action.errnum != b->action.errnum))
-				return err_set(e, ENOTSUP,
-				    "%.40s: entries with several actions",
-				    a->name);
-		}
-	return 0;
-}
-
-static int
-put_values(const struct ask *a, struct buf *out)
-{
-	int r = buf_printf(out, " in {");
-
-	for (size_t i = 0; i < a->count && r == 0; i++)
-		r = buf_printf(out, "%s0x%" PRIx64, i > 0 ? ", " : "",
-		    a->values[i]);
-	return r < 0 ? r : buf_printf(out, "}");
-}
-
-static int
-put_ask(const struct ask *a, size_t at, struct buf *out)
-{
-	bool wide = a->mask > UINT32_MAX;
-	bool whole = a->mask == (wide ? UINT64_MAX : UINT32_MAX);
-	const char *op = a->relation == NOT_EQUAL ? "!=" : "==";
-	int r = 0;
-
-	for (size_t i = 0; i < a->count && r == 0; i++) {
-		r = buf_printf(out, "%s%s%zu", i > 0 ? " && " : "",
-		    wide ? "ptr" : "arg", at);
-		if (r == 0 && !whole)
-			r = buf_printf(out, " & 0x%" PRIx64, a->mask);
-		if (r == 0 && a->count > 1 && a->relation == MASKED)
-			return put_values(a, out);
-		if (r == 0)
-			r = buf_printf(out, " %s 0x%" PRIx64, op, a->values[i]);
-	}
-	return r;
-}
-
-static int
-put_action(struct syscall_action a, struct buf *out)
-{
-	return buf_printf(out, "%s",
-	    a.kind == SYSCALL_ALLOW  ? "allow"
-	    : a.kind == SYSCALL_KILL ? "kill"
-				     : syscall_errno_name(a.errnum));
-}
-
-static int
-put_way(const struct way *way, struct buf *out)
-{
-	const char *between = ": ";
-	int r = buf_printf(out, "%s%s", way->name,
-	    way->arches == SYSCALL_ARCH_ALL	 ? ""
-	    : way->arches == SYSCALL_ARCH_X86_64 ? " [x86_64]"
-						 : " [aarch64]");
-
-	for (size_t i = 0; i < SYSCALL_ARGS && r == 0; i++) {
-		if (way->asks[i].relation == ANY)
-			continue;
-		r = buf_printf(out, "%s", between);
-		between = " && ";
-		if (r == 0)
-			r = put_ask(&way->asks[i], i, out);
-	}
-	if (r == 0 && way->action.kind != SYSCALL_ALLOW)
-		r = buf_printf(out, " -> ");
-	if (r == 0 && way->action.kind != SYSCALL_ALLOW)
-		r = put_action(way->action, out);
-	return r < 0 ? r
-		     : buf_printf(out,
-			   " # imported: from a container runtime's profile\n");
-}
-
-static int
-put_policy(const struct import *m, struct syscall_action fallback,
-    struct buf *out)
-{
-	int r = buf_printf(out, "default ");
-
-	if (r == 0)
-		r = put_action(fallback, out);
-	/* What runtimes do by themselves. */
-	if (r == 0)
-		r = buf_printf(out, "\n%s",
-		    fallback.kind == SYSCALL_ERRNO ? "unknown ENOSYS\n" : "");
-	for (size_t i = 0; i < m->count && r == 0; i++)
-		if (!is_said(m, i))
-			r = put_way(&m->ways[i], out);
-	return r;
-}
-
 static int
 read_entries(struct import *m, json_t *root, struct err *e)
 {
@@ -590,9 +430,7 @@ oci_import(json_t *root, struct buf *out, struct err *e)
 	for (size_t at = SYSCALL_ARGS; at > 0 && r == 0; at--)
 		merge_values(&m, at - 1);
 	if (r == 0)
-		r = check_actions(&m, e);
-	if (r == 0 && put_policy(&m, fallback, out) < 0)
-		r = err_set(e, EMSGSIZE, "the policy is too long");
+		r = oci_put_policy(&m, fallback, out, e);
 	free(m.ways);
 	return r;
 }

@@ -148,8 +148,12 @@ test('what holds on one architecture leaves the other its own', own, () => {
 	const some = {args: [{index: 0, value: 1, op: 'SCMP_CMP_EQ'}]};
 	const amd64 = {includes: {arches: ['amd64']}};
 
-	assert.deepEqual(entries(some, amd64),
-		['read: ptr0 == 0x1', 'read [x86_64]']);
+	const both = ['read [aarch64]: ptr0 == 0x1', 'read [x86_64]'];
+	assert.deepEqual(entries(some, amd64), both);
+	assert.deepEqual(entries(amd64, some), [...both].reverse());
+	// What both have is said once, whichever comes first.
+	assert.deepEqual(entries(amd64, {}), ['read']);
+	assert.deepEqual(entries({}, amd64), ['read']);
 	// Where it always may, a test is of no use.
 	assert.deepEqual(entries({...some, ...amd64}, {}), ['read']);
 });
