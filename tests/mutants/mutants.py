@@ -189,7 +189,7 @@ def steps_of(scratch, fault, options):
 
 
 def dictionary(name):
-    return {f"fuzz/{name}.dict"} if name in ("msg", "rpc") else set()
+    return {f"fuzz/{name}.dict"} if name in ("config", "msg", "rpc") else set()
 
 
 def run_without_fault(scratch, faults):
