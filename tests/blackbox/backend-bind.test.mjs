@@ -20,9 +20,9 @@ function writable(directory) {
 	return directory;
 }
 
-const keysOf = (host, more = {}) => ({'backend.type': 'command',
+const keysOf = (host, guest = GUEST) => ({'backend.type': 'command',
 	'backend.start': 'sh -c {command}', 'backend.files': 'bind',
-	'backend.bind': `${host}:${GUEST}`, ...more});
+	'backend.bind': `${host}:${guest}`});
 
 /** Body with files below GUEST, of a server that binds this in a workspace. */
 const bound = (what, name, args, body) => test(what, {skip: foreignSkip},
@@ -168,6 +168,48 @@ test('what is no workspace and lies in none is not bound',
 			const files = new Files(await server.connect(), GUEST);
 			await files.fails('readFile', {path: 'passwd'}, ENOENT);
 		});
+	});
+
+test('it has any name there', {skip: foreignSkip}, async () => {
+	for (const guest of ['/tmp/there', '/usr', '/etc', '/home/a', '/beside']) {
+		const workspace = writable(freshDirectory());
+		const host = writable(path.join(workspace, 'in'));
+		const name = guest === '/beside' ?
+			path.join(workspace, 'beside') : guest;
+		await withServer({workspace, set: keysOf(host, name)},
+			async (server) => {
+				const files = new Files(await server.connect(), name);
+				await files.write('f', 'x');
+				assert.equal(String(await files.read('f')), 'x');
+				assert.deepEqual(await files.names(name), ['f']);
+				const around = path.dirname(name);
+				const others = (await files.names(around)).filter((n) =>
+					around !== '/' || !['dev', 'proc'].includes(n));
+				assert.deepEqual(others, [path.basename(name)]);
+				await files.fails('readFile', {path: path.join(host, 'f')},
+					ENOENT);
+			});
+	}
+});
+
+bound('one that has gone, or is another thing now, is not there', 'in', [],
+	async (files, {host, server}) => {
+		const again = async () => new Files(await server.connect(), GUEST);
+
+		await files.write('f', 'x');
+		fs.rmSync(host, {recursive: true});
+		await files.fails('readFile', {path: 'f'}, ENOENT);
+		await (await again()).fails('readFile', {path: 'f'}, ENOENT);
+		fs.symlinkSync('/etc', host);
+		for (const name of ['', 'passwd'])
+			await (await again()).fails('getMetadata', {path: name}, ENOENT);
+		fs.rmSync(host);
+		fs.writeFileSync(host, 'file');
+		assert.equal(String(await (await again()).read('')), 'file');
+		fs.rmSync(host);
+		writable(host);
+		fs.writeFileSync(path.join(host, 'f'), 'y');
+		assert.equal(String(await (await again()).read('f')), 'y');
 	});
 
 test('without it, the preset open shows all of this host',
