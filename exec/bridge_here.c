@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 
 #include "exec/bridge.h"
+#include "exec/worker_fs.h"
 
 /* The bytes of the program that are on the way at a time. */
 #define CHUNK_MAX (32u * 1024u)
@@ -207,18 +207,6 @@ serve(struct bridge *b)
 	return 0;
 }
 
-/* A reader that goes, or a body that passes a limit, is an error to be told. */
-static void
-block_signals(void)
-{
-	sigset_t set;
-
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGPIPE);
-	(void)sigaddset(&set, SIGXFSZ);
-	(void)sigprocmask(SIG_BLOCK, &set, NULL);
-}
-
 int
 bridge_here_run(const struct bridge_here *h)
 {
@@ -231,7 +219,7 @@ bridge_here_run(const struct bridge_here *h)
 				.out = h->out,
 				.note = h->note});
 
-	block_signals();
+	worker_fs_block_signals();
 	if (r == 0)
 		r = begin(&b, h, &there);
 	if (r == 0 && there)

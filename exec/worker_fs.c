@@ -417,9 +417,8 @@ turn(struct worker *w, struct err *e)
 	return r < 0 ? err_errno(e, -r, "FS_CHANGED") : 1;
 }
 
-/* A reader that goes, or a file that passes a limit, is an error to be told. */
-static void
-block_signals(void)
+void
+worker_fs_block_signals(void)
 {
 	sigset_t set;
 
@@ -436,7 +435,7 @@ worker_fs_run(int fd)
 	struct worker w;
 	int r;
 
-	block_signals();
+	worker_fs_block_signals();
 	w.channel = channel_new(fd, ROLE_WORKER, ROLE_NET);
 	if (w.channel == NULL) {
 		log_error("worker out of memory");

@@ -16,4 +16,10 @@
  */
 int worker_fs_run(int channel_fd);
 
+/*
+ * Block SIGPIPE and SIGXFSZ, so that a reader that goes, and a file that passes
+ * a limit, are errors to be told: for what stands in for a file worker.
+ */
+void worker_fs_block_signals(void);
+
 #endif
