@@ -58,13 +58,17 @@ int
 main(void)
 {
 	static struct service s = {.epfd = -1};
+	int fd = fcntl(CHANNEL_FD, F_DUPFD_CLOEXEC, 4);
 	struct channel *exec;
 	struct err e = {0};
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN);
-	exec = channel_new(fcntl(CHANNEL_FD, F_DUPFD_CLOEXEC, 4), ROLE_HTTP,
-	    ROLE_EXEC);
+	if (fd < 0) {
+		log_error("http_failed errno=%d no channel", errno);
+		return 1;
+	}
+	exec = channel_new(fd, ROLE_HTTP, ROLE_EXEC);
 	if (exec == NULL)
 		return 1;
 	if (serve(&s, exec, &e) < 0)

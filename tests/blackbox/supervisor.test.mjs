@@ -90,6 +90,20 @@ function run(args, options = {}) {
 		{encoding: 'utf8', cwd: workspace, timeout: 10000 * slow, ...options});
 }
 
+test('a role that nobody has given a channel says so and ends', {skip},
+	() => {
+		for (const [role, words] of [['net', 'start_failed'],
+			['exec', 'exec_failed errno=9'],
+			['http', 'http_failed errno=9 no channel']]) {
+			const {status: code, stderr} = spawnSync(
+				path.join(build, role, `sallyport-${role}`), [],
+				{encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'],
+					timeout: 10000 * slow});
+			assert.equal(code, 1, role);
+			assert.ok(stderr.startsWith(`error ${words}`), stderr);
+		}
+	});
+
 function assertRefused(args, pattern, options) {
 	const {status: code, stdout, stderr} = run(['serve', ...args], options);
 	assert.match(stderr, pattern);
