@@ -23,42 +23,44 @@ same_asks(const struct way *a, const struct way *b)
 	return same;
 }
 
-/* Whether b is of all the architectures that a is of, and of more. */
 static bool
-is_wider(const struct way *b, const struct way *a)
+same_but_arches(const struct way *a, const struct way *b)
 {
-	return (a->arches & ~b->arches) == 0 && a->arches != b->arches;
+	return strcmp(a->name, b->name) == 0 &&
+	       a->action.kind == b->action.kind &&
+	       a->action.errnum == b->action.errnum && same_asks(a, b);
 }
 
-/* The architectures for which way i is still to be said: one without a test
- * says it as well, or the same one does, for more of them or earlier. A policy
- * takes no call whose architectures overlap otherwise. */
-static unsigned int
-left_to_say(const struct import *m, size_t i)
+/* Each call and test once, for the architectures of all that say it. */
+static void
+join_arches(struct import *m)
 {
-	const struct way *way = &m->ways[i];
-	unsigned int left = way->arches;
-
-	for (size_t k = 0; k < m->count; k++) {
-		const struct way *other = &m->ways[k];
-
-		if (k == i || strcmp(other->name, way->name) != 0)
-			continue;
-		if (is_always(other) && !is_always(way))
-			left &= ~other->arches;
-		else if (same_asks(other, way) &&
-			 (is_wider(other, way) ||
-			     (k < i && !is_wider(way, other))))
-			left &= ~other->arches;
-	}
-	return left;
+	for (size_t i = 0; i < m->count; i++)
+		for (size_t k = 0; k < i; k++) {
+			if (!same_but_arches(&m->ways[i], &m->ways[k]))
+				continue;
+			m->ways[k].arches |= m->ways[i].arches;
+			m->ways[i].arches = 0;
+			break;
+		}
 }
 
+/* A test says nothing for an architecture on which the call is decided without
+ * one: a policy takes no two rules of which one leaves nothing to the other. */
 static void
 leave_out(struct import *m)
 {
-	for (size_t i = 0; i < m->count; i++)
-		m->ways[i].arches = left_to_say(m, i);
+	for (size_t i = 0; i < m->count; i++) {
+		struct way *way = &m->ways[i];
+
+		for (size_t k = 0; k < m->count && !is_always(way); k++) {
+			const struct way *other = &m->ways[k];
+
+			if (is_always(other) &&
+			    strcmp(other->name, way->name) == 0)
+				way->arches &= ~other->arches;
+		}
+	}
 }
 
 /* Runtimes know no order, policies do. */
@@ -155,6 +157,7 @@ oci_put_policy(struct import *m, struct syscall_action fallback,
 
 	if (r < 0)
 		return r;
+	join_arches(m);
 	leave_out(m);
 	r = buf_printf(out, "default ");
 	if (r == 0)

@@ -154,6 +154,8 @@ test('what holds on one architecture leaves the other its own', own, () => {
 	// What both have is said once, whichever comes first.
 	assert.deepEqual(entries(amd64, {}), ['read']);
 	assert.deepEqual(entries({}, amd64), ['read']);
+	assert.deepEqual(entries(amd64, {includes: {arches: ['arm64']}}), ['read']);
+	assert.deepEqual(entries(amd64, some, some), [...both].reverse());
 	// Where it always may, a test is of no use.
 	assert.deepEqual(entries({...some, ...amd64}, {}), ['read']);
 });
