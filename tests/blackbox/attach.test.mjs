@@ -8,7 +8,7 @@ import {Attach, END_MS, RELEASED_MS, START_MS, answersAt, app, failing, fileOf,
 	keeperOf, keyOf, processesOf, runtime, serverOf, untilRefused,
 	workspace} from './lib/attach.mjs';
 import {Client} from './lib/client.mjs';
-import {commandLine, fdCount, status, uniqueWord,
+import {commandLine, environmentOf, fdCount, status, uniqueWord,
 	withArgument} from './lib/proc.mjs';
 import {binary, fileUri, foreignSkip, freshDirectory,
 	rootSkip} from './lib/server.mjs';
@@ -252,10 +252,12 @@ test('the URL is in no argument, file or log', own, async () => {
 	const attach = await Attach.start(id, {args: ['--verbose']});
 	await (await answersAt(attach.url)).close();
 	const secret = new URL(attach.url).pathname.slice(1);
+	for (const pid of [attach.pid, keeperOf(id)])
+		assert.notEqual(environmentOf(pid), '');
+	// Those of the server's own may end meanwhile.
 	for (const pid of [attach.pid, ...processesOf(id)]) {
 		assert.ok(!commandLine(pid).join(' ').includes(secret));
-		assert.ok(!fs.readFileSync(`/proc/${pid}/environ`, 'latin1')
-			.includes(secret));
+		assert.ok(!environmentOf(pid).includes(secret));
 	}
 	for (const kind of ['sock', 'lock'])
 		assert.equal(fs.statSync(fileOf(id, kind)).size, 0);

@@ -319,6 +319,7 @@ test('--tty is a raw terminal of our size that follows it, and is restored',
 	{skip: ttySkip}, async () => {
 		const output = await onTerminal(['--tty', '--', 'sh'], `
 want(b' ')
+send(b'while [ "$(stty size)" = "24 80" ]; do sleep 0.02; done\\r')
 send(b'stty size; echo $TERM\\r'); want(b'30 100'); want(b'xterm-test')
 assert raw()
 size(50, 132)

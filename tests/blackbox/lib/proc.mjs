@@ -17,6 +17,9 @@ export function commandLine(pid) {
 	return read(`/proc/${pid}/cmdline`).split('\0').slice(0, -1);
 }
 
+/** The variables that a process began with, as one text; '' when it is gone. */
+export const environmentOf = (pid) => read(`/proc/${pid}/environ`);
+
 /** The fields of /proc/PID/status; undefined when it is gone. */
 export function status(pid) {
 	const text = read(`/proc/${pid}/status`);
