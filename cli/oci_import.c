@@ -10,7 +10,6 @@
 #define KERNEL_MAJOR 6 /* the oldest that sallyport runs on: 6.1 */
 #define KERNEL_MINOR 1
 #define NOT_MAX	     8 /* values of an argument that must not be */
-#define CALLS_MAX    SYSCALL_RULES_MAX
 
 /* --- words ---------------------------------------------------------------- */
 
@@ -164,7 +163,8 @@ read_ask(json_t *o, struct way *way, struct err *e)
 	} else if (strcmp(op, "SCMP_CMP_NE") == 0) {
 		ask->relation = NOT_EQUAL;
 	} else if (strcmp(op, "SCMP_CMP_MASKED_EQ") == 0) {
-		ask->relation = MASKED;
+		/* All bits are what EQ asks of: one test, said in one way. */
+		ask->relation = value == UINT64_MAX ? EQUAL : MASKED;
 		ask->mask = value;
 		ask->values[0] = two;
 		if (two & ~value)

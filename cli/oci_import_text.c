@@ -82,6 +82,39 @@ check_actions(const struct import *m, struct err *e)
 	return 0;
 }
 
+/* What the parser of policies has room for. A set is one test, values that must
+ * not be are one each. */
+static int
+check_room(const struct import *m, struct err *e)
+{
+	size_t rules = 0, tests = 0, values = 0;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const struct way *way = &m->ways[i];
+
+		if (way->arches == 0)
+			continue;
+		rules++;
+		for (size_t n = 0; n < SYSCALL_ARGS; n++) {
+			const struct ask *a = &way->asks[n];
+
+			tests +=
+			    a->relation == NOT_EQUAL ? a->count : a->count > 0;
+			values += a->count;
+		}
+	}
+	if (rules > SYSCALL_RULES_MAX)
+		return err_set(e, E2BIG, "more than %d rules",
+		    SYSCALL_RULES_MAX);
+	if (tests > SYSCALL_COMPARES_MAX)
+		return err_set(e, E2BIG, "more than %d tests",
+		    SYSCALL_COMPARES_MAX);
+	return values > SYSCALL_VALUES_MAX
+		   ? err_set(e, E2BIG, "more than %d values",
+			 SYSCALL_VALUES_MAX)
+		   : 0;
+}
+
 static int
 put_values(const struct ask *a, struct buf *out)
 {
@@ -159,6 +192,9 @@ oci_put_policy(struct import *m, struct syscall_action fallback,
 		return r;
 	join_arches(m);
 	leave_out(m);
+	r = check_room(m, e);
+	if (r < 0)
+		return r;
 	r = buf_printf(out, "default ");
 	if (r == 0)
 		r = put_action(fallback, out);

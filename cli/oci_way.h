@@ -34,8 +34,9 @@ struct import {
 bool oci_same_ask(const struct ask *a, const struct ask *b);
 
 /* Append the policy text of these ways to out, after leaving out what others
- * say as well. 0; -ENOTSUP if a call has several actions; -E2BIG if the text
- * gets longer than out may; each with e. */
+ * say as well. 0; -ENOTSUP if a call has several actions; -E2BIG if there are
+ * more rules, tests or values than a policy may have, or the text gets longer
+ * than out may; each with e. */
 must_use int oci_put_policy(struct import *m, struct syscall_action fallback,
     struct buf *out, struct err *e);
 

@@ -156,8 +156,50 @@ test('what holds on one architecture leaves the other its own', own, () => {
 	assert.deepEqual(entries({}, amd64), ['read']);
 	assert.deepEqual(entries(amd64, {includes: {arches: ['arm64']}}), ['read']);
 	assert.deepEqual(entries(amd64, some, some), [...both].reverse());
+	// A mask of all bits is no mask.
+	const whole = {args: [{index: 0, value: -1, valueTwo: 1,
+		op: 'SCMP_CMP_MASKED_EQ'}]};
+	assert.deepEqual(entries(some, whole), ['read: ptr0 == 0x1']);
+	assert.deepEqual(entries(whole, some), ['read: ptr0 == 0x1']);
 	// Where it always may, a test is of no use.
 	assert.deepEqual(entries({...some, ...amd64}, {}), ['read']);
+});
+
+test('what is imported has as many rules as a policy, and no more', own, () => {
+	const entries = (args) => ({defaultAction: 'SCMP_ACT_ERRNO',
+		syscalls: args.map((a) => (
+			{names: ['read'], action: 'SCMP_ACT_ALLOW', args: a}))});
+	const equal = (index, value) => ({index, value, op: 'SCMP_CMP_EQ'});
+	const masked = (valueTwo) => (
+		{index: 0, value: 0xfff, valueTwo, op: 'SCMP_CMP_MASKED_EQ'});
+	const many = (count, args) => Array.from({length: count},
+		(_, i) => args(i));
+	const six = (i) => many(6, (index) => equal(index, i));
+	// Sets of 64 values, told apart by one more.
+	const sets = many(63 * 64, (i) => [masked(i % 64),
+		equal(1, Math.floor(i / 64))]);
+	const bounds = [
+		[/more than 1024 rules/, many(1024, (i) => [equal(0, i)]),
+			[[equal(1, 0)]]],
+		[/more than 2048 tests/,
+			[...many(341, six), [equal(0, 999), equal(1, 0)]],
+			[[equal(1, 0)]]],
+		[/more than 4096 values/, [...sets, [equal(2, 0)]],
+			[[equal(3, 0)]]],
+	];
+
+	for (const [why, full, more] of bounds) {
+		const there = load(entries(full));
+		const past = load(entries([...full, ...more]));
+
+		assert.equal(there.status, 0, there.stderr);
+		fs.writeFileSync(path.join(dir, 'full.policy'), there.stdout);
+		assert.equal(
+			policy(['check', path.join(dir, 'full.policy')]).stderr, '');
+		assert.match(past.stderr, why);
+		assert.equal(past.status, 2);
+		assert.equal(past.stdout, '');
+	}
 });
 
 test('what a policy cannot say is an error', own, () => {
